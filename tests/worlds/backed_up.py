@@ -1,0 +1,54 @@
+"""Two installations and a backup between them: a digest of each table, and commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import psycopg
+from psycopg import sql
+
+from config.services import embedded
+from config.services.paths import SUPERUSER_ROLE, ServicePaths
+
+_TABLES = """
+SELECT relname FROM pg_class
+WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY 1
+"""
+#: A restore changes them: interrupted jobs wait again, their fences jump, and counts follow.
+_JOBS = """
+SELECT DISTINCT table_name FROM information_schema.columns
+WHERE table_schema = 'public' AND (column_name = 'fence' OR table_name LIKE '%count' OR table_name = 'timelines_caserun')
+"""
+_DIGEST = """
+SELECT count(*), md5(string_agg(h, '' ORDER BY h)) FROM (SELECT md5(t::text) AS h FROM {} t {}) x
+"""
+#: The trail goes on after a backup and with the restore.
+_TRAIL = {
+    "accounts_auditevent": "WHERE id <= {}",
+    "accounts_auditlink": "WHERE sequence <= {}",
+}
+
+
+def start_quickly(paths: ServicePaths) -> None:
+    """Start an installation whose database may lose what it wrote last."""
+    embedded.ensure_running(paths)
+    with psycopg.connect(paths.build_database_url(SUPERUSER_ROLE), autocommit=True) as superuser:
+        for name in ("fsync", "synchronous_commit", "full_page_writes"):
+            superuser.execute(f"ALTER SYSTEM SET {name} = off")
+        superuser.execute("SELECT pg_reload_conf()")
+
+
+def digest_tables(url: str, events: int) -> Mapping[str, tuple[int, str]]:
+    """Return the number of rows of each table, and a digest of them.
+
+    Of the audit trail, the first `events` count. Tables of jobs are left out.
+    """
+    with psycopg.connect(url, options="-c timezone=UTC") as connection:
+        jobs = {name for (name,) in connection.execute(_JOBS)}
+        found = {}
+        for (name,) in connection.execute(_TABLES).fetchall():
+            if name not in jobs:
+                part = sql.SQL(_TRAIL.get(name, "")).format(sql.Literal(events))
+                query = sql.SQL(_DIGEST).format(sql.Identifier(name), part)
+                found[name] = connection.execute(query).fetchone()
+        return found
