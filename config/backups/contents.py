@@ -28,6 +28,8 @@ def take_snapshot() -> Iterator[str]:
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        # It waits for the dump, longer than a server may let others wait.
+        cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
         cursor.execute("SELECT pg_export_snapshot()")
         (name,) = cursor.fetchone()
         yield name

@@ -1,4 +1,4 @@
-"""The secrets of an installation, which are never part of its backups."""
+"""The keys of an installation, which are never part of its backups."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from config.backups.history import record_restored
 from config.backups.manifest import DATABASE_PART, FILES_PART, Manifest, hash_manifest
 from config.backups.target import check_target, close_functions, drop_everything
 from config.backups.tools import load_dump
-from config.database_roles import connect_as_owner, prepare_application_role
+from config.database_roles import connect_as_owner
 from jobs.actions import recover
 from jobs.registry import kinds
 
@@ -53,15 +53,16 @@ def restore_backup(
     """
     say("checking the backup")
     manifest = check_parts(folder, without_key=without_key)
+    # Until `migrate` grants it, the application's role can read and write nothing.
     with connect_as_owner():
         _check_versions(manifest)
         check_target(replace=replace)
         say("restoring the database")
         _restore_database(folder, manifest, identities, tools)
-    say("restoring the files")
-    _restore_files(folder, manifest, identities)
-    say("comparing counts and chains")
-    check_contents(manifest.contents)
+        say("restoring the files")
+        _restore_files(folder, manifest, identities)
+        say("comparing counts and chains")
+        check_contents(manifest.contents)
     call_command("migrate", verbosity=0)
     jobs = sum(recover(jobs=kind.job_class._default_manager.all()) for kind in kinds())
     detail = {"sha256": hash_manifest(folder), "audit_head": manifest.contents.audit_head}
@@ -104,7 +105,6 @@ def _restore_database(
     except BackupError as error:
         raise BackupError(f"{error} {INCOMPLETE}") from None
     close_functions()
-    prepare_application_role(connection)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 

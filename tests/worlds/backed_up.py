@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
 from collections.abc import Mapping
+from contextlib import suppress
 
 import psycopg
 from psycopg import sql
 
 from config.services import embedded
 from config.services.paths import SUPERUSER_ROLE, ServicePaths
+from config.services.processes import find_processes, wait_until
 
 _TABLES = """
 SELECT relname FROM pg_class
@@ -36,6 +41,15 @@ def start_quickly(paths: ServicePaths) -> None:
         for name in ("fsync", "synchronous_commit", "full_page_writes"):
             superuser.execute(f"ALTER SYSTEM SET {name} = off")
         superuser.execute("SELECT pg_reload_conf()")
+
+
+def destroy_database(paths: ServicePaths) -> None:
+    """Kill every process of the server and delete its data."""
+    for server in find_processes(paths.postgres_data):
+        with suppress(ProcessLookupError):
+            os.kill(server.pid, signal.SIGKILL)
+    assert wait_until(lambda: not find_processes(paths.postgres_data), seconds=60)
+    shutil.rmtree(paths.postgres_data)
 
 
 def digest_tables(url: str, events: int) -> Mapping[str, tuple[int, str]]:

@@ -17,7 +17,7 @@ PERIODS = ("daily", "weekly", "monthly")
 class Command(BaseCommand):
     help = (
         "Back up the database and the files below OCCURRENT_VAR/files to a new folder below --to,"
-        " while Occurrent runs. Secrets are not in it: store them elsewhere (docs/backups.md)."
+        " while Occurrent runs. Keys are not in it: store them elsewhere (docs/backups.md)."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -59,7 +59,7 @@ class Command(BaseCommand):
         except BackupError as error:
             raise CommandError(f"Not backed up: {error}") from None
         self.stdout.write(f"{options['to'] / manifest.name}: {manifest.bytes:,} bytes")
-        self.stdout.write(f"secrets that it does not contain: {', '.join(manifest.keys)}")
+        self.stdout.write(f"keys that it does not contain: {', '.join(manifest.keys)}")
         if not options["recipient"]:
             self.stderr.write(
                 "It is not encrypted: everybody who can read the folder can read patients' notes."

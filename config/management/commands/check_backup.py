@@ -48,4 +48,4 @@ class Command(BaseCommand):
             f" {format_count(len(contents.rows), 'table')}, {format_count(manifest.files, 'file')},"
             f" audit head {contents.audit_head or 'none'}"
         )
-        self.stdout.write(f"secrets that it does not contain: {', '.join(manifest.keys)}")
+        self.stdout.write(f"keys that it does not contain: {', '.join(manifest.keys)}")

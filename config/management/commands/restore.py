@@ -11,7 +11,6 @@ from accounts.wording import format_count
 from config.backups.encryption import read_identities
 from config.backups.errors import BackupError
 from config.backups.restoring import restore_backup
-from config.database_roles import RoleError
 
 
 class Command(BaseCommand):
@@ -52,7 +51,7 @@ class Command(BaseCommand):
                 say=self.stdout.write,
                 by=None,
             )
-        except (BackupError, RoleError) as error:
+        except BackupError as error:
             raise CommandError(f"Not restored: {error}") from None
         rows = sum(restored.manifest.contents.rows.values())
         self.stdout.write(

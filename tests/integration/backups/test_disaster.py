@@ -1,17 +1,15 @@
 """The drill: a run is at work, the database is killed and its data is lost.
 
-The last backup is restored, the run continues to its end, and the chain is whole.
+The last backup is restored, the run continues to its end, and the chain is whole. `test_restore.py`
+has the shorter drill of `make test`.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
-import signal
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,13 +17,12 @@ import pytest
 from config.env import BASE_DIR
 from config.services import embedded
 from config.services.paths import ServicePaths
-from config.services.processes import find_processes, wait_until
 from tests.paths import DEMO
-from tests.worlds.backed_up import start_quickly
+from tests.worlds.backed_up import destroy_database, start_quickly
 from tests.worlds.database_roles import manage
 from tests.worlds.reconstructed import LIGHT_ROLES
 
-pytestmark = [pytest.mark.slow, pytest.mark.long]
+pytestmark = [pytest.mark.slow, pytest.mark.deep]
 
 ROLES = {"MODEL_ROLES": json.dumps(LIGHT_ROLES)}
 #: Stops in the middle of a run, as a worker at work does.
@@ -80,15 +77,6 @@ def start_run(paths: ServicePaths) -> tuple[subprocess.Popen[str], str]:
     )
     assert process.stdout is not None
     return process, process.stdout.readline().strip()
-
-
-def destroy_database(paths: ServicePaths) -> None:
-    """Kill every process of the server and delete its data."""
-    for server in find_processes(paths.postgres_data):
-        with suppress(ProcessLookupError):
-            os.kill(server.pid, signal.SIGKILL)
-    assert wait_until(lambda: not find_processes(paths.postgres_data), seconds=60)
-    shutil.rmtree(paths.postgres_data)
 
 
 def export(paths: ServicePaths, run: str, out: Path) -> list[dict]:

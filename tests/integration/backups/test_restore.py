@@ -1,11 +1,13 @@
 """A backup restored into an empty installation is the installation.
 
-Every count, digest and hash chain agrees, and an interrupted run continues.
+Every count, digest and hash chain agrees. The same after a kill of the database and the loss of its
+data; then an interrupted run continues to its end.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -22,7 +24,7 @@ from config.services.paths import APPLICATION_ROLE, ServicePaths
 from jobs.leases.claims import claim
 from llm_runtime.roles import ModelRoles
 from tests.paths import DEMO
-from tests.worlds.backed_up import digest_tables, start_quickly
+from tests.worlds.backed_up import destroy_database, digest_tables, start_quickly
 from tests.worlds.database_roles import manage
 from tests.worlds.judged import make_judged_world
 from tests.worlds.reconstructed import LIGHT_ROLES, import_folder, run_inline
@@ -33,12 +35,19 @@ from timelines.runs.actions import start_run
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow, pytest.mark.long]
 
-#: Works on a run to its end, as a worker does.
-CONTINUE = (
-    "from timelines.models import Run; from timelines.runs.following import work_inline;"
-    "run = Run.objects.get(public_id='{}'); work_inline(run, lambda words: None);"
-    "print(run.case_runs.get().stage_runs.exclude(state='succeeded').count(), 'left')"
-)
+#: Works on a run to its end, as a worker does; verifies the chains; exports both runs.
+CONTINUE = """
+from django.core.management import call_command
+from timelines.models import Run, StageRun
+from timelines.runs.following import work_inline
+run = Run.objects.get(public_id="{run}")
+work_inline(run, print)
+print(StageRun.objects.filter(case_run__run=run).exclude(state="succeeded").count(), "left")
+call_command("verify_chain", "--audit-head", "{head}")
+for name in ("{run}", "{finished}"):
+    options = ["--dataset", "intro", "--format", "jsonl", "--run", name]
+    call_command("export_timelines", *options, "--out", "{folder}/" + name)
+"""
 
 
 @pytest.fixture
@@ -72,13 +81,6 @@ def source_url() -> str:
     return f"postgresql://{known['USER']}@{known['HOST'].replace('/', '%2F')}/{known['NAME']}"
 
 
-def export(paths: ServicePaths, run: Run, out: Path) -> list[dict]:
-    arguments = ["--dataset", "intro", "--format", "jsonl", "--run", run.public_id]
-    result = manage(paths, "export_timelines", *arguments, "--out", str(out))
-    assert result.returncode == 0, result.stderr
-    return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
-
-
 def test_a_restored_installation_is_the_same_and_its_run_continues(
     interrupted, private_services, tmp_path
 ):
@@ -98,30 +100,42 @@ def test_a_restored_installation_is_the_same_and_its_run_continues(
     restored = restore(paths, backup, "--identity", str(key))
     assert restored.returncode == 0, restored.stderr
     assert "all counts and chains agree. 1 interrupted job queued again" in restored.stdout
+    check_content(paths, before, events)
+    check_refusals(paths, backup, key)
 
+    destroy_database(paths)
+    start_quickly(paths)
+    (paths.var / "files" / "later").touch()
+    again = restore(paths, backup, "--identity", str(key), "--replace-everything")
+    assert again.returncode == 0, again.stderr
+    assert not (paths.var / "files" / "later").exists()
+    check_content(paths, before, events)
+    check_continued(paths, run, finished, head, tmp_path)
+
+
+def check_content(paths: ServicePaths, before: Mapping[str, tuple[int, str]], events: int) -> None:
+    """Every table, file and right is as it was; the interrupted stage waits."""
     assert digest_tables(paths.database_owner_url, events) == before
     assert (paths.var / "files" / "uploads" / "a" / "notes.csv").read_bytes() == b"a,b\n" * 1000
     assert (paths.var / "files" / "exports" / "b.zip").read_bytes() == b"\0"
-    verified = manage(paths, "verify_chain", "--audit-head", head)
-    assert verified.returncode == 0, verified.stdout
-    assert f"audit trail: {events + 1} links" in verified.stdout
-    assert verified.stdout.count("whole") == 2
     with closing(psycopg.connect(paths.database_url, autocommit=True)) as application:
         check_rights(application)
-        state, attempt, fence = application.execute(
-            "SELECT state, attempt, fence FROM timelines_stagerun WHERE fence > 0 AND attempt = 0"
-            " AND state = 'queued' AND fence % 1000000 = 1"
-        ).fetchone()
-    assert (state, attempt, fence) == ("queued", 0, 1_000_001)
+        interrupted = "SELECT state, attempt FROM timelines_stagerun WHERE fence = 1000001"
+        assert application.execute(interrupted).fetchall() == [("queued", 0)]
 
-    script = CONTINUE.format(run.public_id)
+
+def check_continued(paths: ServicePaths, run: Run, finished: Run, head: str, folder: Path) -> None:
+    """The run ends as the undisturbed one did; the chains are whole."""
+    names = {"run": run.public_id, "finished": finished.public_id}
+    script = CONTINUE.format(**names, head=head, folder=folder)
     roles = {"MODEL_ROLES": json.dumps(LIGHT_ROLES)}
     done = manage(paths, "shell", "--no-imports", "--command", script, **roles)
-    assert done.stdout.strip() == "0 left", done.stderr
-    lines = export(paths, run, tmp_path / "continued.jsonl")
-    assert lines == export(paths, finished, tmp_path / "finished.jsonl") != []
-
-    check_refusals(paths, backup, key)
+    assert done.returncode == 0, done.stderr
+    assert "\n0 left\n" in done.stdout
+    assert done.stdout.count("whole") == 2
+    assert "BROKEN" not in done.stdout
+    lines = [(folder / name).read_text() for name in names.values()]
+    assert lines[0] == lines[1] != ""
 
 
 def check_rights(application: psycopg.Connection) -> None:
@@ -155,7 +169,3 @@ def check_refusals(paths: ServicePaths, backup: Path, key: Path) -> None:
     assert "1 other connections use the database. Stop the web processes" in used.stderr
     keyless = restore(paths, backup, "--replace-everything")
     assert "encrypted. Add --identity" in keyless.stderr
-    (paths.var / "files" / "later").touch()
-    replaced = restore(paths, backup, *identity, "--replace-everything")
-    assert replaced.returncode == 0, replaced.stderr
-    assert not (paths.var / "files" / "later").exists()
