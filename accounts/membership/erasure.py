@@ -1,4 +1,4 @@
-"""Erase a person: their name and addresses go, their pseudonymous id stays.
+"""Erase a person: name and addresses go, the pseudonymous id stays.
 
 The audit trail and the decisions of reviews refer to the id. Without them, results of a study could
 not be verified any more, so that the law lets them stay.

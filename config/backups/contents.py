@@ -1,4 +1,7 @@
-"""Describe a database by counts and heads of chains, to compare it after a restore."""
+"""Describe a database by counts and heads of chains.
+
+A restored database is compared with the description.
+"""
 
 from __future__ import annotations
 

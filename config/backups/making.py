@@ -1,4 +1,4 @@
-"""Make a backup: dump of the database, files, manifest, and the end of old ones.
+"""Make a backup: the dump, the files, the manifest; then delete old ones.
 
 The database stays in use. Dump, counts and heads of chains are of one snapshot.
 """

@@ -1,4 +1,4 @@
-"""Restore a backup into an empty installation, and prove that nothing is missing."""
+"""Restore a backup, and prove that nothing is missing."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _restore_database(
 
 
 def _check_key(folder: Path, manifest: Manifest, identities: Sequence[Identity]) -> None:
-    """Decrypt the smaller part: a wrong key must be noticed before anything is dropped."""
+    """Decrypt the smaller part, so that nothing is dropped for a wrong key."""
     part = min(manifest.parts, key=lambda part: part.bytes)
     with open_part(folder, part, identities) as stream:
         while stream.read(1 << 20):

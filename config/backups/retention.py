@@ -1,4 +1,4 @@
-"""Which backups to keep: the newest of each of the last days, weeks and months."""
+"""Which backups to keep: the newest of each day, week and month."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The database that a backup is restored into: is it free, and how to empty it."""
+"""The database that is restored into: is it free, and how to empty it."""
 
 from __future__ import annotations
 

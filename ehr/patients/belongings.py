@@ -1,4 +1,4 @@
-"""Everything that the database has of some stays, found by its foreign keys.
+"""Everything that the database has of some stays, by foreign keys.
 
 A new table that refers to stays, or to what belongs to them, is found without further code.
 """

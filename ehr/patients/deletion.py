@@ -51,7 +51,7 @@ class DeletedStayFacts:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What was deleted of a patient, what was found afterwards, and where traces stay.
+    """What was deleted of a patient, what is left, and where traces stay.
 
     `deleted` and `remaining` are rows by table. It has no patient key and no text.
     """
@@ -120,10 +120,9 @@ def _delete(study: Study, stays: QuerySet[Encounter], *, delete_authored: bool) 
     keys, described = find_belongings(stays), _describe(stays)
     before, traces = _count(keys), [*_find_traces(stays, keys), *count_traces(study, stays)]
     rejected = list(keys.get(RejectedRow, ()))
-    # A part of an import by cases is named after its case.
-    parts = ImportedPart.objects.filter(
-        dataset__in=stays.values("dataset"), key__in=stays.values("case_id")
-    )
+    # A part of an import by cases is named after the case's folder, which has its case id.
+    folders = [f"case:{case_id}" for case_id in stays.values_list("case_id", flat=True)]
+    parts = ImportedPart.objects.filter(dataset__in=stays.values("dataset"), key__in=folders)
     imported = list(parts.values_list("pk", flat=True))
     delete_encounters(stays, delete_authored=delete_authored)
     RejectedRow.objects.filter(pk__in=rejected).delete()

@@ -1,4 +1,4 @@
-"""Two installations and a backup between them: a digest of each table, and commands."""
+"""Installations between which a backup travels: start, compare, destroy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The drill: a run is at work, the database is killed and its data is lost.
+"""The drill: during a run, the database is killed and its data lost.
 
 The last backup is restored, the run continues to its end, and the chain is whole. `test_restore.py`
 has the shorter drill of `make test`.

@@ -1,4 +1,4 @@
-"""Everything about one patient: exported, deleted with a receipt, and what stays."""
+"""Everything about one patient: exported, and deleted with a receipt."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def test_a_deleted_patient_is_gone_and_the_receipt_proves_it(cohort, tmp_path):
 
 
 def find_words(words: str) -> set[tuple[str, str]]:
-    """Every column of the database in which a value is or contains these words."""
+    """Return the columns of the database that contain these words."""
     found = set()
     with connection.cursor() as cursor:
         cursor.execute(_WORDS)

@@ -1,4 +1,4 @@
-"""Which backups stay: the newest of each of the last days, weeks and months."""
+"""Which backups stay: the newest of each day, week and month."""
 
 import os
 import time
