@@ -69,8 +69,13 @@ def make_backup(
         _record_failure(name, by, str(error))
         raise
     seconds = round(time.monotonic() - started, 1)
-    detail = {"bytes": manifest.bytes, "seconds": seconds, "encrypted": bool(keys)}
-    detail |= {"sha256": hash_manifest(folder / name), "expired": len(expired)}
+    detail = {
+        "bytes": manifest.bytes,
+        "seconds": seconds,
+        "encrypted": bool(keys),
+        "sha256": hash_manifest(folder / name),
+        "expired": len(expired),
+    }
     record_made(name=name, by=by, detail=detail)
     return manifest
 

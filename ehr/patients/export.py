@@ -8,7 +8,7 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -153,12 +153,12 @@ def _write_rows(out: IO[bytes], stay: Encounter) -> int:
 
 
 def _write_table(
-    archive: zipfile.ZipFile, model: type[Model], rows: Iterable[dict[str, Any]]
+    archive: zipfile.ZipFile, model: type[Model], rows: Iterable[Mapping[str, Any]]
 ) -> int:
     return _write_lines(archive, f"tables/{model._meta.db_table}.jsonl", rows)
 
 
-def _write_lines(archive: zipfile.ZipFile, name: str, rows: Iterable[dict[str, Any]]) -> int:
+def _write_lines(archive: zipfile.ZipFile, name: str, rows: Iterable[Mapping[str, Any]]) -> int:
     count = 0
     with archive.open(name, "w") as out:
         for row in rows:

@@ -7,6 +7,7 @@ import shutil
 import signal
 from collections.abc import Mapping
 from contextlib import suppress
+from typing import Any
 
 import psycopg
 from psycopg import sql
@@ -52,17 +53,17 @@ def destroy_database(paths: ServicePaths) -> None:
     shutil.rmtree(paths.postgres_data)
 
 
-def digest_tables(url: str, events: int) -> Mapping[str, tuple[int, str]]:
+def digest_tables(url: str, events: int) -> Mapping[str, tuple[Any, ...]]:
     """Return the number of rows of each table, and a digest of them.
 
     Of the audit trail, the first `events` count. Tables of jobs are left out.
     """
     with psycopg.connect(url, options="-c timezone=UTC") as connection:
         jobs = {name for (name,) in connection.execute(_JOBS)}
-        found = {}
+        found: dict[str, tuple[Any, ...]] = {}
         for (name,) in connection.execute(_TABLES).fetchall():
             if name not in jobs:
                 part = sql.SQL(_TRAIL.get(name, "")).format(sql.Literal(events))
                 query = sql.SQL(_DIGEST).format(sql.Identifier(name), part)
-                found[name] = connection.execute(query).fetchone()
+                [found[name]] = connection.execute(query).fetchall()
         return found

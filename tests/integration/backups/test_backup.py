@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -164,7 +165,7 @@ def test_a_backup_by_somebody_else_is_refused(made, monkeypatch):
     assert "is whole" in run("check_backup", "--from", backup, "--without-key")[0]
 
 
-def resign(backup: Path, manifest: Manifest, **changes: object) -> None:
+def resign(backup: Path, manifest: Manifest, **changes: Any) -> None:
     """Give the backup a manifest with other contents."""
     contents = replace(manifest.contents, **changes)
     write_manifest(backup, replace(manifest, contents=contents).sign())

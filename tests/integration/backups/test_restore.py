@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -63,7 +64,7 @@ def interrupted(monkeypatch, tmp_path) -> tuple[Run, Run]:
     dataset = import_folder(DEMO / "intro", name="intro")
     finished = run_inline(dataset)
     run = start_run(dataset=dataset, backbone="rules", by=None)
-    stage = StageRun.objects.filter(case_run__run=run).order_by("pk").first()
+    stage = StageRun.objects.filter(case_run__run=run).order_by("pk")[0]
     assert claim(StageRun, stage.pk) is not None
     for name, content in {"uploads/a/notes.csv": b"a,b\n" * 1000, "exports/b.zip": b"\0"}.items():
         path = tmp_path / "files" / name
@@ -113,7 +114,7 @@ def test_a_restored_installation_is_the_same_and_its_run_continues(
     check_continued(paths, run, finished, head, tmp_path)
 
 
-def check_content(paths: ServicePaths, before: Mapping[str, tuple[int, str]], events: int) -> None:
+def check_content(paths: ServicePaths, before: Mapping[str, tuple[Any, ...]], events: int) -> None:
     """Every table, file and right is as it was; the interrupted stage waits."""
     assert digest_tables(paths.database_owner_url, events) == before
     assert (paths.var / "files" / "uploads" / "a" / "notes.csv").read_bytes() == b"a,b\n" * 1000
@@ -140,10 +141,8 @@ def check_continued(paths: ServicePaths, run: Run, finished: Run, head: str, fol
 
 def check_rights(application: psycopg.Connection) -> None:
     """The application's role has its rights again, and no others."""
-    role, owners = application.execute(
-        "SELECT current_user, count(*) FROM pg_class WHERE relowner = current_user::regrole"
-    ).fetchone()
-    assert (role, owners) == (APPLICATION_ROLE, 0)
+    owned = "SELECT current_user, count(*) FROM pg_class WHERE relowner = current_user::regrole"
+    assert application.execute(owned).fetchall() == [(APPLICATION_ROLE, 0)]
     rights = "SELECT has_table_privilege('ehr_note', p) FROM unnest(ARRAY['INSERT', 'TRUNCATE']) p"
     assert application.execute(rights).fetchall() == [(True,), (False,)]
     public = """

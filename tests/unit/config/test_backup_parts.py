@@ -5,6 +5,7 @@ import json
 import tarfile
 import tracemalloc
 from hashlib import sha256
+from typing import Any
 
 import pytest
 
@@ -206,10 +207,10 @@ def test_an_entry_outside_the_folder_and_damage_are_refused(tmp_path):
         read_tar(io.BytesIO(b"no archive" * 100))
 
 
-def build_manifest(**changes) -> Manifest:
+def build_manifest(**changes: Any) -> Manifest:
     contents = Contents({"ehr_note": 2}, ["ehr.0001_schema"], "3:ab", {"k7": "1:cd"}, 18)
     part = Part("database.dump.age", 20, "ef", 10, "01")
-    values = {
+    values: dict[str, Any] = {
         "name": "occurrent-20261127T020000Z",
         "made_at": "2026-11-27T02:00:00+00:00",
         "version": "version 1",
