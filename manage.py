@@ -13,7 +13,17 @@ from config.env import EnvError
 from config.services.errors import ServiceError
 
 WITHOUT_SERVICES = frozenset(
-    {"check", "collectstatic", "diffsettings", "findstatic", "help", "spectacular", "version"}
+    {
+        "check",
+        "check_backup",
+        "collectstatic",
+        "create_backup_key",
+        "diffsettings",
+        "findstatic",
+        "help",
+        "spectacular",
+        "version",
+    }
 )
 
 

@@ -28,8 +28,10 @@ class AdjudicationConfig(AppConfig):
         from adjudication.judge_runs.exchange import KIND
         from adjudication.losses import (
             adjudication_losses,
+            adjudication_traces,
             dataset_losses,
             delete_of_dataset,
+            withheld_answers,
         )
         from adjudication.models import (
             Game,
@@ -51,7 +53,12 @@ class AdjudicationConfig(AppConfig):
             send_recall_hints,
             send_study_report_hints,
         )
-        from ehr.registry import register_dataset_deletion, register_losses
+        from ehr.registry import (
+            register_dataset_deletion,
+            register_losses,
+            register_traces,
+            register_withheld,
+        )
         from jobs.registry import register
         from jobs.webhooks.registry import register_ended
         from llm_runtime.exchange.runs import register_exchange
@@ -67,6 +74,9 @@ class AdjudicationConfig(AppConfig):
         register_ended("judge_run.ended", find_ended_judge_runs)
         register_exchange(KIND)
         register_losses(adjudication_losses)
+        register_traces(adjudication_traces)
+        for model, condition in withheld_answers():
+            register_withheld(model, condition)
         register_dataset_deletion(dataset_losses, delete_of_dataset)
         register_page_guard(guard_packet, find_closed_cases, CLOSED_PAGES)
         register_opening_question(ask_before_opening)

@@ -14,6 +14,10 @@ class ProjectConfig(AppConfig):
     name = "config"
 
     def ready(self) -> None:
-        """Bind the task decorators to our Celery application and register checks."""
+        """Bind the task decorators to our Celery application; register the rest."""
         import config.celery
         import config.database_roles  # noqa: F401
+        from config.backups.history import backup_traces
+        from ehr.registry import register_traces
+
+        register_traces(backup_traces)

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from django.db.models import QuerySet
+from django.db.models import Model, Q, QuerySet
 
+from accounts.models import Study
 from ehr.models import Dataset, Encounter
 from ehr.report import CaseReport
 
@@ -114,3 +115,43 @@ def dataset_loss_counters() -> tuple[DatasetLossCounter, ...]:
 def dataset_hooks() -> tuple[DatasetHook, ...]:
     """The registered hooks in order of registration."""
     return tuple(_dataset_hooks)
+
+
+#: Rows that nobody may read yet: the condition on them, by model.
+_withheld: dict[type[Model], Q] = {}
+
+
+def register_withheld(model: type[Model], condition: Q) -> None:
+    """Leave the rows that meet the condition out of exports of a patient."""
+    _withheld[model] = condition
+
+
+def find_withheld() -> dict[type[Model], Q]:
+    """Return the registered conditions by model."""
+    return dict(_withheld)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What stays of a deleted patient: `count` things, and when they go."""
+
+    count: int
+    words: str
+
+
+#: Counts what an app has of these stays that is not deleted with them.
+TraceCounter = Callable[[Study, QuerySet[Encounter]], Iterable[Trace]]
+
+_trace_counters: list[TraceCounter] = []
+
+
+def register_traces(counter: TraceCounter) -> None:
+    """Ask `counter(study, encounters)` before a patient is deleted."""
+    if counter not in _trace_counters:
+        _trace_counters.append(counter)
+
+
+def count_traces(study: Study, encounters: QuerySet[Encounter]) -> tuple[Trace, ...]:
+    """Return what is not deleted with the stays, without zeros."""
+    found = (trace for counter in _trace_counters for trace in counter(study, encounters))
+    return tuple(trace for trace in found if trace.count)

@@ -27,6 +27,8 @@ LONGEST_BACKOFF = timedelta(minutes=10)
 #: Most outages of a service that a job waits out before its case fails: with the longest backoff,
 #: well over half a day.
 MOST_OUTAGES = 100
+#: More claims than any job gets between a backup and the end of its database.
+RECOVERY_FENCES = 1_000_000
 
 
 def backoff(attempt: int) -> timedelta:
@@ -231,7 +233,23 @@ def give_back(*, jobs: QuerySet[Any], workers: Sequence[str]) -> int:
     theirs = Q(pk__in=[])
     for worker in workers:
         theirs |= Q(worker__startswith=f"{worker}:")
-    lost = jobs.filter(theirs, state=JobState.RUNNING)
+    return _requeue_lost(jobs.filter(theirs))
+
+
+@transaction.atomic
+def recover(*, jobs: QuerySet[Any]) -> int:
+    """Requeue running jobs of a restored database; return how many.
+
+    Their workers ended with the old database, so no attempt is used up. A worker that outlived it
+    may have a claim that the backup does not know: fences jump, so that it cannot write.
+    """
+    jobs.exclude(state=JobState.SUCCEEDED).update(fence=F("fence") + RECOVERY_FENCES)
+    return _requeue_lost(jobs)
+
+
+def _requeue_lost(jobs: QuerySet[Any]) -> int:
+    """Requeue the running ones of `jobs`, or cancel them if asked to stop."""
+    lost = jobs.filter(state=JobState.RUNNING)
     _lock(lost)  # a cancel between the two updates would requeue a job that was asked to stop
     ended = {"finished_at": database_time(), "lease_expires_at": None}
     stopped = lost.filter(cancel_requested=True).update(

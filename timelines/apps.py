@@ -23,6 +23,7 @@ class TimelinesConfig(AppConfig):
             register_dataset_deletion,
             register_import_hook,
             register_losses,
+            register_traces,
         )
         from jobs.registry import register
         from jobs.webhooks.registry import find_ended_jobs, register_ended
@@ -30,7 +31,12 @@ class TimelinesConfig(AppConfig):
         from timelines.access.authoring import TIMELINE_PAGES, closed_to_unaided, guard_unaided
         from timelines.cases import home_cards, home_work
         from timelines.cases.questions import CORRECTED
-        from timelines.losses import dataset_losses, delete_of_dataset, timeline_losses
+        from timelines.losses import (
+            dataset_losses,
+            delete_of_dataset,
+            timeline_losses,
+            timeline_traces,
+        )
         from timelines.models import (
             Evaluation,
             Export,
@@ -60,6 +66,7 @@ class TimelinesConfig(AppConfig):
         register_refusals(REFUSALS)
         register_import_hook(import_reference)
         register_losses(timeline_losses)
+        register_traces(timeline_traces)
         register_dataset_deletion(dataset_losses, delete_of_dataset)
         register(StageRun, send_stage_hints, runnable=runnable_stages, beside=find_waiting_stages)
         register(RunPreparation, send_preparation_hints)

@@ -9,18 +9,21 @@ from collections.abc import Iterator
 
 from django.db.models import Count, Q, QuerySet
 
+from accounts.models import Study
 from ehr.models import Dataset, Encounter
-from ehr.registry import Keep, Loss
+from ehr.registry import Keep, Loss, Trace
 from timelines.models import (
     Authoring,
     Comment,
     Correction,
     Evaluation,
     EvaluationCase,
+    ExportPart,
     Flag,
     Inventory,
     OccurrenceLink,
     Run,
+    RunPreparation,
     Timeline,
     Unlinking,
 )
@@ -72,6 +75,24 @@ def timeline_losses(encounters: QuerySet[Encounter]) -> Iterator[Loss]:
     )
     yield Loss(imported.count(), "imported timelines", "imported timeline")
     yield Loss(results.count(), "case results of evaluations", "case result of an evaluation")
+
+
+def timeline_traces(study: Study, encounters: QuerySet[Encounter]) -> Iterator[Trace]:
+    """Yield what this app has of the cases after they are deleted."""
+    keys = list(encounters.values_list("pk", flat=True))
+    names = list(encounters.values_list("case_id", flat=True))
+    exports = ExportPart.objects.filter(
+        export__study=study, export__deleted_at=None, encounters__overlap=keys
+    )
+    yield Trace(
+        exports.values("export").distinct().count(),
+        "exports with its timelines; delete them on the page Exports, or wait until they expire",
+    )
+    named = Q(wanted__overlap=names) | Q(cursor__in=names)
+    yield Trace(
+        RunPreparation.objects.filter(named, run__study=study).count(),
+        "runs whose list of cases names its case ids; they go with the runs",
+    )
 
 
 def dataset_losses(dataset: Dataset) -> Iterator[Loss]:
