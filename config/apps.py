@@ -14,6 +14,11 @@ class ProjectConfig(AppConfig):
     name = "config"
 
     def ready(self) -> None:
-        """Bind the task decorators to our Celery application and register checks."""
+        """Bind tasks to our Celery application; register checks and the operator's page."""
         import config.celery
         import config.database_roles  # noqa: F401
+        from accounts.registry import NavItem, register_nav_item
+
+        register_nav_item(
+            NavItem("Operations", "operations", ("operations/",), for_superusers=True), order=900
+        )

@@ -15,6 +15,7 @@ from django.db import transaction
 
 from llm_runtime.base import ModelReply, ModelRequest
 from llm_runtime.calls.calling import Call, too_large
+from llm_runtime.counting import count_call
 from llm_runtime.errors import TooLarge
 from llm_runtime.models import ModelCall, ModelRequestText, Outcome
 
@@ -98,6 +99,8 @@ class DatabaseLedger:
             outcome=outcome,
             reasons=list(call.reasons),
         )
+        if not reused:
+            count_call(call, outcome)
 
     def _has_posted(self, request_sha256: str) -> bool:
         """Return whether this owner has posted the request already.
