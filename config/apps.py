@@ -14,7 +14,7 @@ class ProjectConfig(AppConfig):
     name = "config"
 
     def ready(self) -> None:
-        """Bind tasks to our Celery application; register checks and the operator's page."""
+        """Bind tasks to our Celery application; register checks and a page."""
         import config.celery
         import config.database_roles  # noqa: F401
         from accounts.registry import NavItem, register_nav_item

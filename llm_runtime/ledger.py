@@ -15,9 +15,9 @@ from django.db import transaction
 
 from llm_runtime.base import ModelReply, ModelRequest
 from llm_runtime.calls.calling import Call, too_large
-from llm_runtime.counting import count_call
 from llm_runtime.errors import TooLarge
 from llm_runtime.models import ModelCall, ModelRequestText, Outcome
+from llm_runtime.servers.counting import count_call
 
 #: Class of the error that ended a call → outcome.
 _OUTCOMES: Mapping[str, Outcome] = {

@@ -70,7 +70,7 @@ CHECKS: Mapping[str, Callable[[], None]] = {
 
 
 def connect() -> psycopg.Connection:
-    """Open a connection to the database apart from the pool, which waits longer."""
+    """Open a connection apart from the pool, which waits longer."""
     parameters = dict(connection.get_connection_params())
     for name in ("context", "cursor_factory"):
         parameters.pop(name, None)
@@ -128,7 +128,7 @@ class Checker:
             self._checks[name]()
             passed[name] = True
             self._failing.discard(name)
-        except Exception:  # whatever is wrong, the answer is no, and the log says more, once
+        except Exception:  # any error means no, and the log says more, once
             if name not in self._failing:
                 logger.warning("the check of the %s failed", name, exc_info=True)
             self._failing.add(name)

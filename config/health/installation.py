@@ -54,7 +54,7 @@ def _measure(place: str, folder: Path) -> Disk:
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """The end of the audit trail's chain: its place, and the time of its event."""
+    """The end of the audit trail: its place, and the time of its event."""
 
     sequence: int
     at: datetime | None

@@ -1,4 +1,4 @@
-"""Answer probes and monitoring before anything asks for a host, a session or a person.
+"""Answer probes and monitoring before anything asks for a person.
 
 They come from load balancers and monitoring by the address of the machine, over plain HTTP inside
 the network, and must not be redirected. Their answers have no text of a note, a row or a person.

@@ -9,7 +9,7 @@ from django.conf import settings
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 # Both declare counters, which the page has from the beginning.
-import llm_runtime.counting  # noqa: F401
+import llm_runtime.servers.counting  # noqa: F401
 from jobs.health.broker import open_broker
 from jobs.health.presence import Presence, find_sweep_age, find_workers
 from jobs.metrics.counters import flush

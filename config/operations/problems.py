@@ -1,4 +1,4 @@
-"""What needs the operator, as plain sentences: what is wrong and what to do."""
+"""What needs the operator, in sentences: what is wrong, what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the operator's page shows: all of it counts, names of ours and times."""
+"""What the operator's page shows: counts, times and names of ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures that a monitoring server reads, for those who have its token."""
+"""The figures for a monitoring server, which has to send a token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operator's page: workers, queues, models, stuck jobs, disk, backup, versions.
+"""The operator's page: what runs, what is stuck, what is stored.
 
 For superusers. It shows nothing of a study's data; links lead to pages that ask for a role.
 """

@@ -89,13 +89,22 @@ def find_workers(broker: Any) -> list[Presence]:
     """Return the workers of the last day, alive ones first."""
     now, found = _now(broker), []
     for name, text in broker.hgetall(KEY).items():
+        presence = _parse(text, now)
+        if presence is None or presence.silent > FORGET_SECONDS:
+            broker.hdel(KEY, name)
+        else:
+            found.append(presence)
+    return sorted(found, key=lambda one: (not one.alive, one.worker.name))
+
+
+def _parse(text: str, now: float) -> Presence | None:
+    """Return a line; None for one that another version wrote otherwise."""
+    try:
         line = json.loads(text)
         silent = max(0.0, now - line.pop("at"))
-        if silent > FORGET_SECONDS:
-            broker.hdel(KEY, name)
-            continue
-        found.append(Presence(Worker(**{**line, "queues": tuple(line["queues"])}), silent))
-    return sorted(found, key=lambda one: (not one.alive, one.worker.name))
+        return Presence(Worker(**{**line, "queues": tuple(line["queues"])}), silent)
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def note_sweep() -> None:

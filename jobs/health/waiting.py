@@ -73,8 +73,9 @@ def sum_queues(waiting: list[Waiting]) -> Mapping[str, int]:
 def _sample(kind: JobKind) -> list[int]:
     """Return the jobs with the oldest hints, and the first ones without."""
     queued = kind.job_class._default_manager.filter(state=JobState.QUEUED)
+    # Both in the order of the index on (hinted_at, id), so that nothing is sorted.
     hinted = queued.filter(hinted_at__isnull=False).order_by("hinted_at", "pk")
-    new = queued.filter(hinted_at__isnull=True).order_by("pk")
+    new = queued.filter(hinted_at__isnull=True).order_by("hinted_at", "pk")
     return [pk for jobs in (hinted, new) for pk in jobs.values_list("pk", flat=True)[:SAMPLE]]
 
 

@@ -78,6 +78,13 @@ def test_a_line_is_forgotten_after_a_day():
         assert broker.hlen(presence.KEY) == 1
 
 
+def test_a_line_of_another_version_is_left_out():
+    with open_broker() as broker:
+        broker.hset(presence.KEY, "other", json.dumps({"at": 0, "shape": "new"}))
+        broker.hset(presence.KEY, "worse", "[]")
+        assert find_workers(broker) == []
+
+
 def test_the_age_of_the_sweep():
     with open_broker() as broker:
         assert find_sweep_age(broker) is None

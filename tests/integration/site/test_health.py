@@ -1,4 +1,4 @@
-"""Probes: who may ask, what they say, and how long a dead server delays them."""
+"""Probes: who may ask, what they say, how long a dead server delays them."""
 
 from __future__ import annotations
 

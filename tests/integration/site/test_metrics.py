@@ -256,9 +256,8 @@ def test_dashboard_and_alerts_name_only_what_is_exported(client):
         metrics = {word for word in used if word.startswith("occurrent_") or word == "up"}
         assert metrics, expression
         assert metrics <= set(names), expression
-        for metric in metrics:
-            assert expression.count("(") == expression.count(")"), expression
-            assert expression.count("{") == expression.count("}"), expression
+        for opens, closes in ("()", "{}", "[]"):
+            assert expression.count(opens) == expression.count(closes), expression
         labels = {word for word in used if word not in metrics and word not in FUNCTIONS}
         known = {"kind", "part", "queue", "check", "state", "place", "again", "noticed", "le"}
         known |= {"model", "role", "outcome", "direction", "route", "status", "job", "instance"}

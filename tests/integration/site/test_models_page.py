@@ -20,7 +20,7 @@ from llm_runtime import roles as roles_module
 from llm_runtime.models import ModelCall, ModelRequestText
 from llm_runtime.providers.openai_http import OpenAIModel
 from llm_runtime.roles import ModelRoles
-from llm_runtime.servers import health
+from llm_runtime.servers import health, lines
 from llm_runtime.servers.health import check_health
 from llm_runtime.servers.lines import ROLES
 from tests import factories
@@ -85,7 +85,7 @@ def test_models_that_are_asked_by_files_say_so_with_the_context_in_force(client,
         "bad": {"provider": "openai", "model": "m"},
     }
     roles = ModelRoles({"language_model": "outside"}, entries)
-    monkeypatch.setattr(views, "configured_roles", lambda: roles)
+    monkeypatch.setattr(lines, "configured_roles", lambda: roles)
     outside, bad = check_health(roles, ROLES)
     assert (outside.endpoint, outside.context, outside.reachable, outside.output) == (
         "exchange",
@@ -200,7 +200,7 @@ def test_a_server_that_accepts_and_says_nothing_is_not_waited_for(monkeypatch):
 def test_the_page_opens_without_asking_and_its_fragment_tells_the_last_error(client, monkeypatch):
     with ModelServer(silent, model="large") as server:
         roles = ModelRoles({"judge": server.options()})
-        monkeypatch.setattr(views, "configured_roles", lambda: roles)
+        monkeypatch.setattr(lines, "configured_roles", lambda: roles)
         text = ModelRequestText.objects.create(sha256="0" * 64, body="{}")
         ModelCall.objects.create(
             owner_type="x", owner_id="1", role="judge", model=roles.language_model("judge").name, prompt="p", prompt_sha256="0" * 64,

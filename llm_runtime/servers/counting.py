@@ -1,4 +1,4 @@
-"""What is counted of calls of language models, by role and by the model's name in the settings."""
+"""What is counted of calls of models, by role and name in the settings."""
 
 from __future__ import annotations
 
