@@ -28,4 +28,6 @@ def models(request: HttpRequest) -> HttpResponse:
 @study_role_required(Role.ADMIN)
 def health(request: HttpRequest) -> HttpResponse:
     """Each model with what its server says now, as a fragment."""
-    return render(request, "llm_runtime/_health.html", {"lines": load_health_lines()})
+    return render(
+        request, "llm_runtime/_health.html", {"lines": load_health_lines(configured_roles())}
+    )

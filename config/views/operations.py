@@ -20,6 +20,7 @@ from config.operations.problems import find_problems
 from config.operations.state import load_state
 from jobs.health.stuck import retry_stuck
 from jobs.states import InvalidTransition
+from llm_runtime.servers.configured import configured_roles
 from llm_runtime.servers.lines import load_health_lines
 
 View = Callable[[Any], HttpResponse]
@@ -51,7 +52,9 @@ def operations(request: Any) -> HttpResponse:
 @operator_required
 def models(request: HttpRequest) -> HttpResponse:
     """Return each model with what its server says now, as a fragment."""
-    return render(request, "llm_runtime/_health.html", {"lines": load_health_lines()})
+    return render(
+        request, "llm_runtime/_health.html", {"lines": load_health_lines(configured_roles())}
+    )
 
 
 @require_POST

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from llm_runtime.models import ModelCall, Outcome
-from llm_runtime.roles import EMBEDDER, LANGUAGE_ROLES, MATCHER, RERANKER, TKW2_EMBEDDER
-from llm_runtime.servers.configured import configured_roles
+from llm_runtime.roles import EMBEDDER, LANGUAGE_ROLES, MATCHER, RERANKER, TKW2_EMBEDDER, ModelRoles
 from llm_runtime.servers.health import Health, check_health
 
 ROLES = (*LANGUAGE_ROLES, EMBEDDER, RERANKER, MATCHER, TKW2_EMBEDDER)
 
 
-def load_health_lines() -> list[Health]:
+def load_health_lines(roles: ModelRoles) -> list[Health]:
     """Return each configured model with its last error; asks the servers."""
-    return [_add_last_error(line) for line in check_health(configured_roles(), ROLES)]
+    return [_add_last_error(line) for line in check_health(roles, ROLES)]
 
 
 def _add_last_error(line: Health) -> Health:

@@ -17,12 +17,12 @@ from django.urls import reverse
 
 from accounts.models import Role
 from llm_runtime import roles as roles_module
+from llm_runtime import views
 from llm_runtime.models import ModelCall, ModelRequestText
 from llm_runtime.providers.openai_http import OpenAIModel
 from llm_runtime.roles import ModelRoles
-from llm_runtime.servers import health, lines
+from llm_runtime.servers import health
 from llm_runtime.servers.health import check_health
-from llm_runtime.servers.lines import ROLES
 from tests import factories
 from tests.model_server import Answer, ModelServer
 
@@ -63,7 +63,7 @@ def test_each_model_is_asked_once_whatever_it_serves():
             {"language_model": "large", "judge": "missing", "embedder": {"provider": "hashing"}},
             entries,
         )
-        lines = check_health(roles, ROLES)
+        lines = check_health(roles, views.ROLES)
     by_model = {(line.model, line.names): line for line in lines}
     large = by_model["large", ("large",)]
     assert (large.reachable, large.context, large.running, large.waiting) == (True, 32768, 3, 2)
@@ -85,8 +85,8 @@ def test_models_that_are_asked_by_files_say_so_with_the_context_in_force(client,
         "bad": {"provider": "openai", "model": "m"},
     }
     roles = ModelRoles({"language_model": "outside"}, entries)
-    monkeypatch.setattr(lines, "configured_roles", lambda: roles)
-    outside, bad = check_health(roles, ROLES)
+    monkeypatch.setattr(views, "configured_roles", lambda: roles)
+    outside, bad = check_health(roles, views.ROLES)
     assert (outside.endpoint, outside.context, outside.reachable, outside.output) == (
         "exchange",
         128_000,
@@ -112,7 +112,7 @@ def test_the_embedder_of_a_baseline_is_listed_by_itself():
             "tkw2_embedder": {"provider": "hashing", "dimension": 8},
         }
     )
-    assert [(line.model, line.roles) for line in check_health(roles, ROLES)] == [
+    assert [(line.model, line.roles) for line in check_health(roles, views.ROLES)] == [
         ("hashing-64", ("embedder", "matcher")),
         ("hashing-8", ("tkw2_embedder",)),
     ]
@@ -200,7 +200,7 @@ def test_a_server_that_accepts_and_says_nothing_is_not_waited_for(monkeypatch):
 def test_the_page_opens_without_asking_and_its_fragment_tells_the_last_error(client, monkeypatch):
     with ModelServer(silent, model="large") as server:
         roles = ModelRoles({"judge": server.options()})
-        monkeypatch.setattr(lines, "configured_roles", lambda: roles)
+        monkeypatch.setattr(views, "configured_roles", lambda: roles)
         text = ModelRequestText.objects.create(sha256="0" * 64, body="{}")
         ModelCall.objects.create(
             owner_type="x", owner_id="1", role="judge", model=roles.language_model("judge").name, prompt="p", prompt_sha256="0" * 64,
