@@ -99,12 +99,19 @@ def list_versions() -> Mapping[str, str]:
         cursor.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
         (vector,) = cursor.fetchone() or ("not installed",)
     return {
-        "Occurrent": code_revision(),
+        "Occurrent": _shorten(code_revision()),
         "PostgreSQL": server,
         "pgvector": vector,
         "Python": platform.python_version(),
         "Django": version("django"),
     }
+
+
+def _shorten(revision: str) -> str:
+    """Return a commit by its first digits, with "+" for changed files."""
+    changed = "+" if revision.endswith("+") else ""
+    commit = revision.removesuffix("+")
+    return f"{commit[:12]}{changed}" if len(commit) == 40 else revision
 
 
 def count_missing_migrations() -> int:

@@ -46,7 +46,7 @@ def busy() -> None:
         reasons=["attempt 3: OutOfTime: it took longer than 1800 s. Raise STAGE_SECONDS"],
     )
     hook = Webhook.objects.create(
-        study=factories.make_study(), url="https://receiver.example/", secret="s" * 64
+        study=factories.make_study("hooks"), url="https://receiver.example/", secret="s" * 64
     )
     WebhookDelivery.objects.create(
         webhook=hook,
@@ -61,7 +61,7 @@ def busy() -> None:
 
 def test_the_page_names_what_is_wrong_and_refreshes(enter, page, operator, busy, complaints):
     enter(page, operator, "/operations/")
-    expect(page.locator("#operations")).to_contain_text("No worker for `generate`.")
+    expect(page.locator("#operations")).to_contain_text("No worker for generate.")
     expect(page.locator("#model-health table")).to_be_visible()
     check_looks(page, "operations")
     for width in WIDTHS:

@@ -67,7 +67,7 @@ def test_only_superusers_open_it(client):
 def test_a_queue_without_a_worker_is_named(client):
     stage_row()
     Run.objects.update(backbone="prompted")
-    assert "No worker for `generate`. 1 job waits." in client.get(PAGE).text
+    assert "No worker for <code>generate</code>. 1 job waits." in client.get(PAGE).text
     report(Worker("machine-one", 7, ("generate", "pipeline"), "threads", 4))
     text = client.get(PAGE).text
     assert "No worker for" not in text
@@ -78,7 +78,7 @@ def test_a_queue_without_a_worker_is_named(client):
 def test_a_message_without_a_worker_is_named(client):
     with open_broker() as broker:
         broker.lpush("ingest", "{}")
-    assert "No worker for `ingest`. 1 message waits." in client.get(PAGE).text
+    assert "No worker for <code>ingest</code>. 1 message waits." in client.get(PAGE).text
 
 
 def test_a_broker_that_is_away_is_named(client, monkeypatch):
