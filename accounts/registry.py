@@ -79,6 +79,8 @@ class NavItem:
     routes: tuple[str, ...]
     roles: frozenset[Role] = frozenset(Role)
     concerns: Callable[[User, Study], bool] | None = None
+    #: For superusers alone, with any roles or none.
+    for_superusers: bool = False
 
 
 @dataclass(frozen=True)
@@ -173,15 +175,20 @@ def nav_items(
 
     Entries that concern only some people need `user` and `study`.
     """
-    items = (
-        item for _, item in sorted(_nav_items, key=lambda entry: entry[0]) if item.roles & roles
-    )
-    return [
-        i
-        for i in items
-        if i.concerns is None
-        or (user is not None and study is not None and i.concerns(user, study))
-    ]
+    items = (item for _, item in sorted(_nav_items, key=lambda entry: entry[0]))
+    return [item for item in items if _concerns(item, roles, user, study)]
+
+
+def _concerns(
+    item: NavItem, roles: frozenset[Role], user: User | None, study: Study | None
+) -> bool:
+    if item.for_superusers:
+        return user is not None and user.is_superuser
+    if not item.roles & roles:
+        return False
+    if item.concerns is None:
+        return True
+    return user is not None and study is not None and item.concerns(user, study)
 
 
 def veto(user: User, object_type: str, object_id: str) -> str | None:

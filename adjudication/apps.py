@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.urls import reverse
 
 
 class AdjudicationConfig(AppConfig):
@@ -44,6 +45,7 @@ class AdjudicationConfig(AppConfig):
         from adjudication.refusals import REFUSALS
         from adjudication.review import cards as review_cards
         from adjudication.tasks import (
+            find_judge_run_page,
             find_run_games,
             find_runnable_games,
             send_figures_hints,
@@ -65,11 +67,27 @@ class AdjudicationConfig(AppConfig):
         from timelines.registry import register_case_link, register_case_question
 
         register_refusals(REFUSALS)
-        register(Game, send_game_hints, runnable=find_runnable_games, beside=find_run_games)
-        register(JudgePreparation, send_preparation_hints)
-        register(PlantedRecall, send_recall_hints)
+        register(
+            Game,
+            send_game_hints,
+            queue="judge",
+            runnable=find_runnable_games,
+            beside=find_run_games,
+            find_page=find_judge_run_page,
+        )
+        register(JudgePreparation, send_preparation_hints, find_page=find_judge_run_page)
+        register(
+            PlantedRecall,
+            send_recall_hints,
+            queue="judge",
+            find_page=lambda job: reverse("adjudication:planted_recall", args=[job.public_id]),
+        )
         register(RunFigures, send_figures_hints)
-        register(StudyReport, send_study_report_hints)
+        register(
+            StudyReport,
+            send_study_report_hints,
+            find_page=lambda job: reverse("adjudication:launch", args=[job.launch.public_id]),
+        )
         register(GuessTest, send_guess_test_hints)
         register_ended("judge_run.ended", find_ended_judge_runs)
         register_exchange(KIND)

@@ -10,6 +10,7 @@ from typing import Any
 
 from celery import shared_task
 from django.db.models import QuerySet
+from django.urls import reverse
 
 from adjudication.judge_runs.actions import execute_game
 from adjudication.judge_runs.planted import execute_recall
@@ -112,6 +113,11 @@ def remind_of_reviews() -> None:
 def find_run_games(game_id: int) -> QuerySet[Any]:
     """Return the games of the same run."""
     return Game.objects.filter(run__in=Game.objects.filter(pk=game_id).values("run")).order_by("pk")
+
+
+def find_judge_run_page(job: Any) -> str:
+    """Return the address of the page of a game's or a preparation's run."""
+    return reverse("adjudication:judge_run", args=[job.run.public_id])
 
 
 def find_runnable_games(games: QuerySet[Any]) -> QuerySet[Any]:

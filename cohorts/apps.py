@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.urls import reverse
 
 
 class CohortsConfig(AppConfig):
@@ -50,11 +51,23 @@ class CohortsConfig(AppConfig):
 
         register_refusals(REFUSALS)
         register(AttentionRanking, send_ranking_hints)
-        register(WindowResult, send_window_hints)
+        register(
+            WindowResult,
+            send_window_hints,
+            find_page=lambda job: reverse("cohorts:window_result", args=[job.public_id]),
+        )
         register_study_run_hook(lambda run: start_ranking(run.study))
         register(Documenting, send_documenting_hints)
-        register(AsOfReport, send_report_hints)
-        register(LeakageCheck, send_check_hints)
+        register(
+            AsOfReport,
+            send_report_hints,
+            find_page=lambda job: reverse("cohorts:as_of_report", args=[job.public_id]),
+        )
+        register(
+            LeakageCheck,
+            send_check_hints,
+            find_page=lambda job: reverse("cohorts:leakage_check", args=[job.public_id]),
+        )
         register_study_run_hook(start_documenting)
         register_as_of(as_of_address)
         register_export_view(VIEW, ExportView(select_known, describe_policy, label_hour))

@@ -14,10 +14,14 @@ class ProjectConfig(AppConfig):
     name = "config"
 
     def ready(self) -> None:
-        """Bind the task decorators to our Celery application; register the rest."""
+        """Bind tasks to our Celery application; register the rest."""
         import config.celery
         import config.database_roles  # noqa: F401
+        from accounts.registry import NavItem, register_nav_item
         from config.backups.history import backup_traces
         from ehr.registry import register_traces
 
         register_traces(backup_traces)
+        register_nav_item(
+            NavItem("Operations", "operations", ("operations/",), for_superusers=True), order=900
+        )

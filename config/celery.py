@@ -11,9 +11,17 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import setup_logging, worker_shutting_down
+from celery.signals import (
+    setup_logging,
+    worker_process_shutdown,
+    worker_ready,
+    worker_shutdown,
+    worker_shutting_down,
+)
 
+from jobs.health.presence import Reporter, describe_this_worker
 from jobs.leases.stopping import request_stop
+from jobs.metrics.counters import flush
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -24,6 +32,32 @@ app.autodiscover_tasks()
 # A worker that is asked to end waits for its tasks. They hand their jobs back at their next check,
 # so the wait is short.
 worker_shutting_down.connect(request_stop)
+
+_reporters: list[Reporter] = []
+
+
+@worker_ready.connect
+def begin_reporting(sender: Any, **options: Any) -> None:
+    """Report to the broker which queues this worker serves."""
+    controller = sender.controller
+    queues = sorted(sender.app.amqp.queues.consume_from)
+    pool = controller.pool_cls.__module__.rpartition(".")[2]
+    _reporters.append(Reporter(describe_this_worker(queues, pool, controller.concurrency)))
+    _reporters[-1].start()
+
+
+@worker_shutdown.connect
+def end_reporting(**options: Any) -> None:
+    """Remove the worker's line, and send what it has counted."""
+    while _reporters:
+        _reporters.pop().stop()
+    flush()
+
+
+@worker_process_shutdown.connect
+def send_counts(**options: Any) -> None:
+    """Send what a process of a worker has counted."""
+    flush()
 
 
 @setup_logging.connect

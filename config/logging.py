@@ -43,8 +43,11 @@ def logging_config(*, level: str) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"json": {"()": "config.logging.JsonFormatter"}},
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
-        "root": {"handlers": ["stderr"], "level": level},
+        "handlers": {
+            "stderr": {"class": "logging.StreamHandler", "formatter": "json"},
+            "errors": {"class": "jobs.metrics.errors.CountErrors"},
+        },
+        "root": {"handlers": ["stderr", "errors"], "level": level},
         "loggers": {
             # These bring handlers of their own, which would print requests and mail error pages.
             **{

@@ -81,6 +81,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "config.request_log.RequestLogMiddleware",
+    "config.health.middleware.ProbeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "config.static.StaticFilesMiddleware",
     # After static files: everything else may show patients' data.
@@ -408,6 +409,14 @@ WEBHOOK_PRIVATE = env.boolean("WEBHOOK_PRIVATE", False)
 
 # Exports. Their files are deleted so many days after they were written.
 EXPORT_DAYS = env.integer("EXPORT_DAYS", 7, minimum=1)
+
+# Monitoring (docs/monitoring.md).
+
+# A monitoring server sends it as a bearer token to read /metrics. Without it, nothing is counted
+# or shown.
+METRICS_TOKEN = env.secret("METRICS_TOKEN") if env.text("METRICS_TOKEN", "") else ""
+# With less free on the disk of the files, /readyz says no.
+FREE_DISK_BYTES = env.integer("FREE_DISK_BYTES", 1_000_000_000, minimum=0)
 
 LOGGING = logging_config(level=env.text("LOG_LEVEL", "INFO").upper())
 LOGGING_CONFIG = "logging.config.dictConfig"

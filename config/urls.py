@@ -6,7 +6,16 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
+from config.views import health, metrics, operations
+
 urlpatterns: list[URLPattern | URLResolver] = [
+    # Without a slash at the end, as monitoring expects them.
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
+    path("metrics", metrics.metrics, name="metrics"),
+    path("operations/", operations.operations, name="operations"),
+    path("operations/models/", operations.models, name="operations_models"),
+    path("operations/retry/", operations.retry, name="operations_retry"),
     path("admin/", admin.site.urls),
     path("api/schema/", SpectacularAPIView.as_view(), name="api-schema"),
     # The start-up script of the split view is a file of its own, and so are the styles of our

@@ -1,6 +1,7 @@
 from django.apps import AppConfig
 from django.db.models import F
 from django.db.models.signals import post_delete
+from django.urls import reverse
 
 
 class EhrConfig(AppConfig):
@@ -23,8 +24,19 @@ class EhrConfig(AppConfig):
         register_refusals(
             dict.fromkeys((DeletionRefused, FormatError, UploadRefused), build_refused)
         )
-        register(ImportJob, send_import_hints, runnable=runnable_imports)
-        register(DatasetDeletion, send_deletion_hints)
+        register(
+            ImportJob,
+            send_import_hints,
+            queue="ingest",
+            runnable=runnable_imports,
+            find_page=lambda job: reverse("ehr:upload", args=[job.upload.public_id]),
+        )
+        register(
+            DatasetDeletion,
+            send_deletion_hints,
+            queue="ingest",
+            find_page=lambda job: reverse("ehr:deletion", args=[job.public_id]),
+        )
         imports = ImportJob.objects.filter(kind=ImportJob.Kind.IMPORT)
         imports = imports.annotate(study_id=F("upload__study_id"))
         register_ended("import.ended", lambda since: find_ended_jobs(imports, since))

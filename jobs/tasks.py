@@ -12,7 +12,9 @@ from celery import shared_task
 
 from jobs import registry
 from jobs.actions import end_abandoned_jobs
+from jobs.health.presence import note_sweep
 from jobs.hints import Message, post, resend_hints
+from jobs.metrics.work import count_lost_lease
 from jobs.webhooks.actions import announce_recent
 from jobs.webhooks.delivery import execute_delivery
 
@@ -25,8 +27,10 @@ def sweep() -> None:
 
     Rows wait because of lost messages, past backoffs or expired leases.
     """
+    note_sweep()
     for kind in registry.kinds():
         ended = end_abandoned_jobs(jobs=kind.job_class._default_manager.all())
+        count_lost_lease(kind.job_class, "sweeper", ended)
         sent = resend_hints(kind)
         if ended or sent:
             logger.info("swept %s: %s ended, %s hints sent", kind.job_class.__name__, ended, sent)

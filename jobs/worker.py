@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
@@ -17,6 +18,7 @@ from jobs.hints import send_hints
 from jobs.leases.claims import claim
 from jobs.leases.hold import Hold, TimeLimit
 from jobs.leases.holding import keep_lease
+from jobs.metrics.work import count_failure, count_lost_lease, count_success, was_taken_over
 from jobs.models import ClaimableJob, JobState
 
 logger = logging.getLogger(__name__)
@@ -50,12 +52,14 @@ def work(
     job = claim(job_class, job_id, lease=lease)
     if job is None:
         return None
+    count_lost_lease(job_class, "next worker", int(was_taken_over(job)))
     with keep_lease(
         job, lease=lease, limit=None if limit is None else limit(job), overdue=_fail_overdue
     ) as hold:
         try:
             return _attempt(job, hold, do, then, failed)
         except LostLease:
+            count_lost_lease(job_class, "worker")
             logger.warning(
                 "lost the lease of %s %s in attempt %s", job_class.__name__, job_id, hold.attempt
             )
@@ -88,6 +92,7 @@ def _attempt(
     try:
         do(job, hold)
         finish(hold=hold, then=None if then is None else partial(then, job))
+        count_success(job, time.monotonic() - hold.began)
         return JobState.SUCCEEDED
     except LostLease:
         raise
@@ -128,7 +133,7 @@ def _attempt(
                 exc_info=True,
             )
         close_old_connections()
-        return fail(
+        state = fail(
             hold=hold,
             reasons=[describe_error(error)],
             retryable=retryable,
@@ -136,3 +141,6 @@ def _attempt(
             patient=patient,
             then=None if failed is None else partial(failed, job, error),
         )
+        if not patient:  # it waits for a person, which is no failure
+            count_failure(job, state)
+        return state

@@ -17,6 +17,7 @@ from llm_runtime.base import ModelReply, ModelRequest
 from llm_runtime.calls.calling import Call, too_large
 from llm_runtime.errors import TooLarge
 from llm_runtime.models import ModelCall, ModelRequestText, Outcome
+from llm_runtime.servers.counting import count_call
 
 #: Class of the error that ended a call → outcome.
 _OUTCOMES: Mapping[str, Outcome] = {
@@ -98,6 +99,8 @@ class DatabaseLedger:
             outcome=outcome,
             reasons=list(call.reasons),
         )
+        if not reused:
+            count_call(call, outcome)
 
     def _has_posted(self, request_sha256: str) -> bool:
         """Return whether this owner has posted the request already.

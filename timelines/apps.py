@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.urls import reverse
 
 
 class TimelinesConfig(AppConfig):
@@ -51,6 +52,7 @@ class TimelinesConfig(AppConfig):
         from timelines.runs.exchange import KIND
         from timelines.search.indexing import index_mentions
         from timelines.tasks import (
+            count_stage_queues,
             find_waiting_stages,
             runnable_exports,
             runnable_stages,
@@ -68,17 +70,38 @@ class TimelinesConfig(AppConfig):
         register_losses(timeline_losses)
         register_traces(timeline_traces)
         register_dataset_deletion(dataset_losses, delete_of_dataset)
-        register(StageRun, send_stage_hints, runnable=runnable_stages, beside=find_waiting_stages)
-        register(RunPreparation, send_preparation_hints)
-        register(Evaluation, send_evaluation_hints)
-        register(Export, send_export_hints, runnable=runnable_exports)
+        register(
+            StageRun,
+            send_stage_hints,
+            queue=count_stage_queues,
+            runnable=runnable_stages,
+            beside=find_waiting_stages,
+            find_page=lambda job: reverse("timelines:run", args=[job.case_run.run.public_id]),
+        )
+        register(
+            RunPreparation,
+            send_preparation_hints,
+            find_page=lambda job: reverse("timelines:run", args=[job.run.public_id]),
+        )
+        register(
+            Evaluation,
+            send_evaluation_hints,
+            queue="embed",
+            find_page=lambda job: reverse("timelines:evaluation", args=[job.public_id]),
+        )
+        register(
+            Export,
+            send_export_hints,
+            runnable=runnable_exports,
+            find_page=lambda job: reverse("timelines:exports"),
+        )
         register_ended("run.ended", find_ended_runs)
         register_ended(
             "evaluation.ended", lambda since: find_ended_jobs(Evaluation.objects.all(), since)
         )
         register_ended("export.ended", lambda since: find_ended_jobs(Export.objects.all(), since))
-        register(MentionIndexing, send_indexing_hints)
-        register(MeaningSearch, send_search_hints)
+        register(MentionIndexing, send_indexing_hints, queue="embed")
+        register(MeaningSearch, send_search_hints, queue="embed")
         register_exchange(KIND)
         register_case_question(CORRECTED)
         register_study_run_hook(index_mentions)

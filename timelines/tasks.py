@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from celery import shared_task
-from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
 
 from jobs.hints import Message, post, pull_hints
 from jobs.limits import hard_limit
@@ -17,7 +17,7 @@ from timelines.case_state import CaseState
 from timelines.evaluations.actions import execute_evaluation
 from timelines.exports.actions import delete_expired_exports
 from timelines.exports.writing import execute_export
-from timelines.models import StageBatch, StageRun
+from timelines.models import Run, StageBatch, StageRun
 from timelines.runs.bases import is_copied
 from timelines.runs.ended import notify_of_ended
 from timelines.runs.preparing import execute_preparation
@@ -48,10 +48,29 @@ def send_stage_hints(stage_run_ids: Sequence[int]) -> None:
 
 def _message(stage: Any) -> Message:
     run = stage.case_run.run
-    queue = find_queue(
-        run.backbone, stage.stage, kept=is_copied(run, stage.stage), begun=stage.begun
-    )
+    queue = _find_queue(run, stage.stage, begun=stage.begun)
     return Message(run_stage, stage.pk, queue, hard_limit(asks_models=asks_models(run.backbone)))
+
+
+def count_stage_queues(stages: QuerySet[Any]) -> dict[str, int]:
+    """Return how many of the stages wait for each queue."""
+    begun = Exists(StageBatch.objects.filter(stage_run=OuterRef("pk")))
+    groups = (
+        stages.order_by()
+        .annotate(begun=begun)
+        .values_list("case_run__run_id", "stage", "begun")
+        .annotate(number=Count("pk"))
+    )
+    runs = Run.objects.in_bulk({run_id for run_id, *_ in groups})
+    counted: dict[str, int] = {}
+    for run_id, stage, has_begun, number in groups:
+        queue = _find_queue(runs[run_id], stage, begun=has_begun)
+        counted[queue] = counted.get(queue, 0) + number
+    return counted
+
+
+def _find_queue(run: Run, stage: str, *, begun: bool) -> str:
+    return find_queue(run.backbone, stage, kept=is_copied(run, stage), begun=begun)
 
 
 def runnable_stages(stages: QuerySet[Any]) -> QuerySet[Any]:

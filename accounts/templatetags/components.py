@@ -69,6 +69,14 @@ def said(moment: Any) -> SafeString | str:
     return format_html('<span data-in-hours="{}">{}</span>', moment.hours, moment.day)
 
 
+@register.filter
+def code_marks(sentence: str) -> SafeString:
+    """Return a sentence of ours with the words between backticks as code."""
+    parts = sentence.split("`")
+    marked = ((format_html("<code>{}</code>", p) if n % 2 else p,) for n, p in enumerate(parts))
+    return format_html_join("", "{}", marked)
+
+
 @register.simple_block_tag(end_name="endfilters")
 def filters(
     content: str,

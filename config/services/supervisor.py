@@ -22,6 +22,7 @@ import psutil
 from config.env import BASE_DIR
 from config.services import embedded
 from config.services.errors import ServiceError, explain_file_errors
+from config.services.log_files import rotate
 from config.services.paths import ServicePaths
 from config.services.processes import is_alive
 
@@ -32,7 +33,6 @@ LONGEST_PAUSE_SECONDS = 30.0
 STEADY_SECONDS = 60.0
 #: A child that never ran for long is given up after so many ends: a person has to fix something.
 MOST_FAILURES_AT_FIRST = 3
-LARGEST_LOG_BYTES = 20_000_000
 PR_SET_PDEATHSIG = 1
 
 
@@ -100,6 +100,7 @@ class Supervisor:
             self._trouble = str(error)
         for child in self._children:
             self._revive(child)
+        self._rotate_logs()
 
     def watch(self, until: Callable[[], bool]) -> None:
         """Tick until the condition is true."""
@@ -112,6 +113,16 @@ class Supervisor:
         stop_children(self._children, self._say)
         self._children.clear()
         embedded.stop(self._paths, self._started_services)
+
+    def _rotate_logs(self) -> None:
+        """Limit the logs of the children and of the broker.
+
+        PostgreSQL rotates its own. A full disk stops the copies, and nothing else.
+        """
+        with suppress(OSError):
+            for child in self._children:
+                rotate(self.logs / f"{child.name}.log")
+            rotate(self._paths.logs / "broker.log")
 
     def _revive(self, child: Child) -> None:
         """Record an end, wait longer after each one in a row, then restart."""
@@ -149,8 +160,6 @@ class Supervisor:
     def _start(self, child: Child) -> None:
         self.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
         log = self.logs / f"{child.name}.log"
-        if log.exists() and log.stat().st_size > LARGEST_LOG_BYTES:
-            log.replace(log.with_suffix(".log.1"))
         child.started = time.monotonic()
         with log.open("ab") as output:
             start(child, output)

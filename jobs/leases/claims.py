@@ -21,6 +21,8 @@ from jobs.models import ClaimableJob, JobState
 from jobs.states import next_state
 
 J = TypeVar("J", bound=ClaimableJob)
+#: Why an attempt ended whose lease ran out.
+LOST_WORKER = "the worker stopped answering"
 
 
 def due_condition() -> Q:
@@ -82,7 +84,7 @@ def _reasons_with_lost_worker() -> Case:
     words = Concat(
         Value("attempt "),
         F("attempt"),
-        Value(": the worker stopped answering"),
+        Value(f": {LOST_WORKER}"),
         output_field=TextField(),
     )
     return Case(

@@ -690,6 +690,8 @@ PARTIAL = frozenset(
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 #: Answers whose bytes are not ours to compare: generated once for everybody.
 SAME_FOR_ALL = frozenset({"api-schema", "api-docs"})
+#: Answers about the machine, of which no two are the same: free space, ages, workers.
+OF_THE_MACHINE = frozenset({"operations", "operations_models"})
 ENDS_SESSION = frozenset({"accounts:sign_out", "accounts:sign_in", "admin:logout"})
 
 
@@ -762,7 +764,11 @@ class Answers:
         # one that is asked for next.
         messages = "\n".join(str(message) for message in get_messages(answer.wsgi_request))
         self.client.cookies.pop("messages", None)
-        body = "" if name in SAME_FOR_ALL else self.world.plain(f"{headers}\n{messages}\n{text}")
+        body = (
+            ""
+            if name in SAME_FOR_ALL | OF_THE_MACHINE
+            else self.world.plain(f"{headers}\n{messages}\n{text}")
+        )
         # Files that are no text are compared by address and size alone.
         key = (
             f"{method}{' '.join(sorted(how.get('headers', {})))}{json.dumps(how.get('data', ''), sort_keys=True)}",

@@ -23,12 +23,12 @@ from django.urls import reverse
 
 from accounts.models import Role
 from config.env import BASE_DIR
-from config.logging import JsonFormatter
 from config.services.paths import ServicePaths
 from ehr.models import Dataset, Encounter, EventSeries
 from jobs.tasks import sweep
 from tests import factories
 from tests.integration.runs.test_resume import celery_worker, kill, wait_for
+from tests.support.logs import collect_log
 from timelines.cases.exporting.formats import FORMATS
 from timelines.domain import TaggedSpan
 from timelines.models import Occurrence, Run, StageRun
@@ -131,17 +131,8 @@ def log(tmp_path: Path):
 
     The format is that of every process of an installation.
     """
-    path = tmp_path / "this-process.log"
-    handler = logging.FileHandler(path)
-    handler.setFormatter(JsonFormatter())
-    root = logging.getLogger()
-    level = root.level
-    root.addHandler(handler)
-    root.setLevel(logging.DEBUG)
-    yield path
-    root.removeHandler(handler)
-    root.setLevel(level)
-    handler.close()
+    with collect_log(tmp_path / "this-process.log") as path:
+        yield path
 
 
 def run_command(environment: dict[str, str], log: Path, *arguments: str) -> int:

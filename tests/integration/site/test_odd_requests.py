@@ -29,7 +29,7 @@ from timelines.models import Authoring, CaseRun, Evaluation, Occurrence, Run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-APPS = ("accounts", "ehr", "timelines", "adjudication", "llm_runtime", "cohorts")
+APPS = ("accounts", "ehr", "timelines", "adjudication", "llm_runtime", "cohorts", "config")
 #: Where views read parameters: `request.GET.get("x")`, `parameters.get("x")`, `body["x"]`,
 #: `read_text(body, "x")`.
 READERS = {"GET", "POST", "query_params", "parameters", "body", "data", "values"}
@@ -321,7 +321,7 @@ def person_for(route: str) -> str:
         "author"
         if route.startswith("authoring/")
         else "superuser"
-        if route.startswith("admin/")
+        if route.startswith(("admin/", "operations/"))
         else "admin"
     )
 

@@ -92,3 +92,13 @@ def test_what_polls_marks_its_requests():
     assert render('<p {% poll "3s" %}>') == (
         '<p hx-trigger="every 3s" hx-swap="outerHTML" hx-headers=\'{"X-Background-Poll": "1"}\'>'
     )
+
+
+def test_words_between_backticks_are_code_and_the_rest_is_escaped():
+    from accounts.templatetags.components import code_marks
+
+    assert code_marks("No worker for `embed`. 2 < 3") == (
+        "No worker for <code>embed</code>. 2 &lt; 3"
+    )
+    assert code_marks("`<b>`") == "<code>&lt;b&gt;</code>"
+    assert code_marks("plain") == "plain"
