@@ -15,6 +15,15 @@ from django.utils import timezone
 from accounts.ids import PUBLIC_ID_LENGTH, new_public_id
 from accounts.models import Study
 
+#: The form of what jobs ask for: their kinds, stages and settings. A release whose jobs an earlier
+#: worker would do wrongly, or not know, raises it (docs/upgrades.md).
+CONTENTS = 1
+
+
+def current_contents() -> int:
+    """Return the form of the jobs that this code makes."""
+    return CONTENTS
+
 
 class JobState(models.TextChoices):
     BLOCKED = "blocked", "Waits for an earlier step"
@@ -38,6 +47,10 @@ class ClaimableJob(models.Model):
     #: How often it waited for a service that was away; such a wait uses up no attempt.
     outages = models.PositiveSmallIntegerField(default=0)
     fence = models.BigIntegerField(default=0)
+    #: A worker claims only jobs of a form that it knows; others wait for a newer worker. Code of
+    #: before, which does not name the column, makes jobs of the first form. Not "positive": that
+    #: check would read every row under a lock.
+    contents = models.SmallIntegerField(default=current_contents, db_default=1)
     worker = models.CharField(max_length=200, blank=True)
     queued_at = models.DateTimeField(default=timezone.now)
     #: A retry waits until then (backoff); null means now.

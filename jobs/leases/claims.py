@@ -17,7 +17,7 @@ from django.db.models import Case, F, Func, Q, TextField, Value, When
 from django.db.models.functions import Concat
 
 from jobs.leases.clock import database_time, default_lease
-from jobs.models import ClaimableJob, JobState
+from jobs.models import ClaimableJob, JobState, current_contents
 from jobs.states import next_state
 
 J = TypeVar("J", bound=ClaimableJob)
@@ -40,9 +40,10 @@ def expired_condition() -> Q:
 def claimable_condition() -> Q:
     """Return the condition on jobs that a worker may take.
 
-    A job is due, or expired with an attempt left; and nobody asked it to stop.
+    A job is due, or expired with an attempt left; nobody asked it to stop, and this code knows the
+    form of its contents.
     """
-    return Q(cancel_requested=False) & (
+    return Q(cancel_requested=False, contents__lte=current_contents()) & (
         due_condition() | (expired_condition() & Q(attempt__lt=F("max_attempts")))
     )
 
@@ -66,6 +67,8 @@ def claim(
             state=next_state(JobState.QUEUED, "claim"),
             fence=F("fence") + 1,
             attempt=F("attempt") + 1,
+            # An earlier worker could not go on with what this one stores.
+            contents=current_contents(),
             worker=worker or worker_name(),
             reasons=_reasons_with_lost_worker(),
             started_at=database_time(),

@@ -69,7 +69,7 @@ FREE = {
         "label", "language_models", "prompt_hashes", "code_revision", "created_by_id", "created_at", "paused_at",
     )},
     **{("adjudication_game", name): "the queue's own, and figures beside the findings" for name in (
-        "attempt", "max_attempts", "worker", "fence", "heartbeat_at", "progress", "lease_expires_at", "hinted_at", "not_before",
+        "attempt", "max_attempts", "worker", "fence", "contents", "heartbeat_at", "progress", "lease_expires_at", "hinted_at", "not_before",
         "outages", "reasons", "queued_at", "started_at", "finished_at", "cancel_requested", "unjudged_reasons",
         "series_supplied", "series_omitted", "dropped_findings", "dropped_reasons", "rounds",
     )},
