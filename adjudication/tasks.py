@@ -5,6 +5,7 @@ The row decides whether there is work.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from celery import shared_task
 from django.db.models import QuerySet
 from django.urls import reverse
 
+from adjudication.anchors.actions import anchor_chains
+from adjudication.anchors.keys import AnchorError
 from adjudication.judge_runs.actions import execute_game
 from adjudication.judge_runs.planted import execute_recall
 from adjudication.judge_runs.preparing import execute_preparation
@@ -23,6 +26,8 @@ from adjudication.recipes.report.writing import execute_report
 from adjudication.review.guess_test import execute_guess_test
 from jobs.hints import Message, post, pull_hints
 from jobs.limits import hard_limit
+
+logger = logging.getLogger(__name__)
 
 
 @shared_task(name="adjudication.tasks.run_game")
@@ -108,6 +113,15 @@ def send_guess_test_hints(test_ids: Sequence[int]) -> None:
 def remind_of_reviews() -> None:
     """Remind reviewers of reviews that are due."""
     remind_reviewers()
+
+
+@shared_task(name="adjudication.tasks.anchor")
+def anchor() -> None:
+    """Append the heads of the chains to the anchor file."""
+    try:
+        anchor_chains()
+    except AnchorError as error:
+        logger.error("the chains were not anchored: %s", error)
 
 
 def find_run_games(game_id: int) -> QuerySet[Any]:

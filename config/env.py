@@ -25,6 +25,7 @@ FALSE_WORDS = frozenset({"0", "false", "no", "off"})
 MIN_SECRET_LENGTH = 32
 
 Value = TypeVar("Value")
+PathOrNone = TypeVar("PathOrNone", Path, None)
 
 
 class EnvError(Exception):
@@ -168,6 +169,11 @@ class Env:
         if not (parts.netloc or parts.path.strip("/")):
             raise EnvError(f"{name} names no host. Write it as {schemes[0]}://host:port/name.")
         return value
+
+    def path(self, name: str, default: PathOrNone) -> Path | PathOrNone:
+        """Return the absolute path in `name`_FILE; the file is not read."""
+        value = self._source.get(f"{name}_FILE", "").strip()
+        return Path(value).absolute() if value else default
 
     def secret(self, name: str, default: str | None = None) -> str:
         """A secret of at least 32 characters."""

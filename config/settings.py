@@ -418,6 +418,15 @@ METRICS_TOKEN = env.secret("METRICS_TOKEN") if env.text("METRICS_TOKEN", "") els
 # With less free on the disk of the files, /readyz says no.
 FREE_DISK_BYTES = env.integer("FREE_DISK_BYTES", 1_000_000_000, minimum=0)
 
+# Anchors: heads of the chains, signed in a file outside the database (docs/adr/0071-anchors.md).
+ANCHOR_FILE = env.path("ANCHOR", SERVICES.var / "anchors.jsonl")
+ANCHOR_KEY_FILE = env.path("ANCHOR_KEY", SERVICES.var / "anchor_key.pem")
+ANCHOR_TSA_URL = env.url("ANCHOR_TSA_URL", schemes=("https", "http"), default="")
+ANCHOR_TSA_CERTIFICATES_FILE = env.path("ANCHOR_TSA_CERTIFICATES", None)
+ANCHOR_EMAIL = env.words("ANCHOR_EMAIL")
+# How often a worker appends the heads; 0 leaves it to `manage.py anchor_chain`.
+ANCHOR_SECONDS = env.integer("ANCHOR_SECONDS", 3600, minimum=0)
+
 LOGGING = logging_config(level=env.text("LOG_LEVEL", "INFO").upper())
 LOGGING_CONFIG = "logging.config.dictConfig"
 
@@ -494,6 +503,13 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"queue": "pipeline", "expires": 30},
     },
 }
+
+if ANCHOR_SECONDS:
+    CELERY_BEAT_SCHEDULE["anchors"] = {
+        "task": "adjudication.tasks.anchor",
+        "schedule": ANCHOR_SECONDS,
+        "options": {"queue": "pipeline", "expires": 600},
+    }
 
 # E-mail carries ids and links, never patient text. Without a host, none is sent or offered.
 

@@ -174,3 +174,12 @@ def test_a_dotenv_that_cannot_be_read_is_named(tmp_path, content, reason):
         EnvError, match=rf"\.env cannot be read \({reason}\)\. Mend it, or remove it\."
     ):
         environment(dotenv)
+
+
+def test_a_path_is_absolute_and_its_file_is_not_read(tmp_path):
+    assert Env({"X_FILE": str(tmp_path / "missing")}).path("X", None) == tmp_path / "missing"
+    assert Env({}).path("X", tmp_path) == tmp_path
+    assert Env({}).path("X", None) is None
+    relative = Env({"X_FILE": "key.pem"}).path("X", None)
+    assert relative is not None
+    assert relative.is_absolute()

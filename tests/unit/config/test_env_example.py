@@ -5,7 +5,7 @@ import re
 from config.env import BASE_DIR
 
 READS = re.compile(
-    r"""env\.(?:text|boolean|integer|url|secret|words|mapping|choice)\(\s*["']([A-Z_]+)["']"""
+    r"""env\.(?:text|boolean|integer|url|secret|words|mapping|choice|path)\(\s*["']([A-Z_]+)["']"""
 )
 MENTIONS = re.compile(r"^#?([A-Z_]+)=", re.MULTILINE)
 
