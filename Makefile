@@ -11,10 +11,10 @@ COVERAGE_FLOOR ?= 96
 TEST_WORKERS ?= logical
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test test-deep test-fast check audit sbom fix bench services stop lock
+.PHONY: help setup demo run test test-deep test-fast check audit sbom fix bench services stop release-check lock
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # mypy's results are beside the environment, so that a new checkout does not check everything again.
 MYPY := $(PY) -m mypy --cache-dir "$(VENV)-mypy" .
@@ -95,6 +95,9 @@ bench: setup  ## run the benchmarks, each against a peer or a limit
 	@$(if $(OWN_VENV),$(PYTHON) requirements/install.py --bench)
 	@missed=; for script in benchmarks/[!_]*.py; do name=$$(basename "$$script" .py); echo "== $$name"; \
 	  $(PY) -m "benchmarks.$$name" || missed="$$missed $$name"; done; [ -z "$$missed" ] || { echo "goals missed in:$$missed"; exit 1; }
+
+release-check: setup  ## what keeps the version in pyproject.toml from a release
+	@$(PY) manage.py release_check
 
 lock: setup  ## compile the locked requirements (UPGRADE=--upgrade for newer versions)
 	@PATH="$(VENV)/bin:$$PATH" requirements/compile.sh $(UPGRADE)

@@ -11,6 +11,7 @@ import sys
 
 from config.env import EnvError
 from config.services.errors import ServiceError
+from config.version import read_version
 
 WITHOUT_SERVICES = frozenset(
     {
@@ -21,8 +22,8 @@ WITHOUT_SERVICES = frozenset(
         "diffsettings",
         "findstatic",
         "help",
+        "release_check",
         "spectacular",
-        "version",
     }
 )
 
@@ -30,6 +31,9 @@ WITHOUT_SERVICES = frozenset(
 def main(arguments: list[str]) -> None:
     """Run a command; print a faulty setting or service in one line."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    if arguments[1:] in (["version"], ["--version"]):
+        print(f"Occurrent {read_version()}")
+        return
     from django.core.management import execute_from_command_line
 
     try:

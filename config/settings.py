@@ -21,6 +21,7 @@ from config.env import BASE_DIR, Env, EnvError
 from config.logging import logging_config
 from config.secret_key import stored_secret_key
 from config.services.paths import default_paths
+from config.version import read_version
 from llm_runtime.roles import PRESETS
 
 env = Env()
@@ -38,6 +39,8 @@ if PRODUCTION and DEBUG:
         "DEBUG is on in production, where error pages would show patient text. Unset DEBUG."
     )
 
+#: Of this installation; the API has a version of its own.
+VERSION = read_version()
 SERVICES = default_paths()
 SECRET_KEY = (
     env.secret("SECRET_KEY")
@@ -325,6 +328,7 @@ SPECTACULAR_SETTINGS = {
         " behind each."
     ),
     "VERSION": "1",
+    "EXTENSIONS_INFO": {"x-release": VERSION},
     "OAS_VERSION": "3.1.1",
     "PATH_CONVERTER_OVERRIDES": {
         "public_id": {

@@ -7,7 +7,6 @@ prompts.
 from __future__ import annotations
 
 import subprocess
-import tomllib
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -31,14 +30,13 @@ PACKAGES = (
     "torch",
     "transformers",
 )
-UNRECORDED = "unrecorded"
 
 
 @lru_cache(maxsize=1)
 def code_revision() -> str:
     """Return the commit, with "+" if tracked files differ from it.
 
-    Without a repository, return the version in pyproject.toml.
+    Without a repository, return the version of the installation.
     """
     root = Path(settings.BASE_DIR)
     if (root / ".git").exists():
@@ -49,11 +47,7 @@ def code_revision() -> str:
                 if _git(root, "status", "--porcelain", "--untracked-files=no")
                 else commit
             )
-    try:
-        project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    except (OSError, KeyError):
-        return UNRECORDED
-    return f"version {project['version']}"
+    return f"version {settings.VERSION}"
 
 
 def package_versions() -> dict[str, str]:
