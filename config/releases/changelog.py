@@ -46,7 +46,8 @@ def find_faults(sections: list[Section], version: str) -> list[str]:
     """Return why `version` cannot be released with this changelog."""
     released = find_released(sections)
     faults = [
-        f"CHANGELOG.md lists changes under Unreleased. Move them under [{version}] with its date."
+        f"CHANGELOG.md lists changes under {UNRELEASED}. Move them under a version newer than"
+        f" {released[0].name if released else '0.0.0'} and its date."
         for section in sections
         if section.name == UNRELEASED and section.entries
     ]

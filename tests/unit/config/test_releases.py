@@ -73,7 +73,7 @@ def test_a_good_changelog_has_no_fault():
         (
             GOOD.replace("## [0.2.0]", "- Later.\n\n## [0.2.0]"),
             "0.2.0",
-            "CHANGELOG.md lists changes under Unreleased. Move them under [0.2.0]",
+            "CHANGELOG.md lists changes under Unreleased. Move them under a version newer than 0.2.0",
         ),
         (GOOD.replace("- One thing.\n", ""), "0.2.0", "CHANGELOG.md lists no change of 0.2.0."),
         (
