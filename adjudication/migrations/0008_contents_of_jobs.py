@@ -12,11 +12,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.AddField(
-            model_name='game',
-            name='contents',
-            field=models.SmallIntegerField(db_default=1, default=jobs.models.current_contents),
-        ),
-        migrations.AddField(
             model_name='judgepreparation',
             name='contents',
             field=models.SmallIntegerField(db_default=1, default=jobs.models.current_contents),
@@ -33,6 +28,12 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='studyreport',
+            name='contents',
+            field=models.SmallIntegerField(db_default=1, default=jobs.models.current_contents),
+        ),
+        # Last: its lock lasts until the end of the migration.
+        migrations.AddField(
+            model_name='game',
             name='contents',
             field=models.SmallIntegerField(db_default=1, default=jobs.models.current_contents),
         ),

@@ -1,6 +1,6 @@
 """Databases of earlier releases, to be migrated by this code.
 
-`fill_database` and `dump_database` make the file of a release, `restore_database` gets it back.
+`fill_database` and `dump_database` make the file of a release, `connect_to_release` gets it back.
 """
 
 from __future__ import annotations
@@ -9,15 +9,20 @@ import lzma
 import re
 import socket
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import psycopg
+from django.contrib.contenttypes.models import ContentType
+from django.core.cache import cache
 from django.db import connection
-from psycopg import sql
+from packaging.version import Version
 
 from adjudication.models import Packet
-from config.services.paths import default_paths
+from config.database_roles import set_connection
+from config.services.paths import OWNER_ROLE, default_paths
 from config.services.postgres import binaries
 from ehr.models import Dataset
 from tests.worlds.demo_review import review_all
@@ -26,7 +31,12 @@ from timelines.models import StageRun
 from timelines.runs.actions import start_run
 from timelines.runs.following import execute_preparation, execute_stage
 
+DATABASE = "occurrent_upgrade"
 FIXTURES = Path(__file__).resolve().parents[1] / "data" / "upgrades"
+#: Their files, oldest release first.
+RELEASES = sorted(
+    FIXTURES.glob("*.sql.xz"), key=lambda path: Version(path.name.removesuffix(".sql.xz"))
+)
 #: Stages of the run half done: none of them needs a model.
 DONE_STAGES = 3
 #: Tables that a release fills from its code.
@@ -73,19 +83,36 @@ def find_applied(dump: str) -> set[tuple[str, str]]:
     return set(_APPLIED.findall(match["rows"]))
 
 
-def restore_database(dump: str, address: dict[str, Any], name: str) -> None:
-    """Create the database `name` beside that of `address`, and fill it."""
-    with psycopg.connect(**address, autocommit=True) as server:
-        server.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(_name(name)))
-        server.execute(sql.SQL("CREATE DATABASE {}").format(_name(name)))
-    with psycopg.connect(**{**address, "dbname": name}) as target:
-        target.execute(dump.encode())
+@contextmanager
+def connect_to_release(path: Path) -> Iterator[None]:
+    """Restore the file into a database of its own, and connect to it as the owner."""
+    before = connection.settings_dict
+    server = {"host": before["HOST"], "user": OWNER_ROLE, "dbname": before["NAME"]}
+    _recreate(server)
+    with psycopg.connect(**{**server, "dbname": DATABASE}) as target:
+        target.execute(read_dump(path).encode())
+    set_connection({**before, "NAME": DATABASE})
+    _forget()
+    try:
+        yield
+    finally:
+        set_connection(before)
+        _drop(server)
+        _forget()
 
 
-def drop_database(address: dict[str, Any], name: str) -> None:
-    with psycopg.connect(**address, autocommit=True) as server:
-        server.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(_name(name)))
+def _recreate(server: dict[str, Any]) -> None:
+    _drop(server)
+    with psycopg.connect(**server, autocommit=True) as other:
+        other.execute(f"CREATE DATABASE {DATABASE}")
 
 
-def _name(name: str) -> sql.Identifier:
-    return sql.Identifier(name)
+def _drop(server: dict[str, Any]) -> None:
+    with psycopg.connect(**server, autocommit=True) as other:
+        other.execute(f"DROP DATABASE IF EXISTS {DATABASE} WITH (FORCE)")
+
+
+def _forget() -> None:
+    """Forget what this process remembers of a database."""
+    ContentType.objects.clear_cache()
+    cache.clear()

@@ -8,16 +8,12 @@ from io import StringIO
 
 import pytest
 from django.apps import apps
-from django.contrib.contenttypes.models import ContentType
-from django.core.cache import cache
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client
-from packaging.version import Version
 
 from accounts.models import User
-from config.database_roles import set_connection
-from config.services.paths import OWNER_ROLE, ServicePaths
+from config.services.paths import OWNER_ROLE
 from config.services.postgres import binaries
 from jobs.models import JobState
 from llm_runtime.roles import ModelRoles
@@ -25,17 +21,12 @@ from tests.integration.site.test_crawl import make_asker
 from tests.marks import deep
 from tests.support.crawler import crawl
 from tests.worlds.reconstructed import LIGHT_ROLES
-from tests.worlds.upgraded import FIXTURES, FROM_CODE, drop_database, read_dump, restore_database
+from tests.worlds.upgraded import DATABASE, FROM_CODE, RELEASES, connect_to_release
 from timelines.models import Run, StageRun
 from timelines.runs import tools
 from timelines.runs.following import work_inline
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
-#: Oldest first; those before the newest are migrated by the deep tests.
-RELEASES = sorted(
-    FIXTURES.glob("*.sql.xz"), key=lambda path: Version(path.name.removesuffix(".sql.xz"))
-)
-DATABASE = "occurrent_upgrade"
 #: Rows of each model that are read.
 MOST_ROWS = 1000
 #: Addresses that each person asks for, from their home page on.
@@ -45,19 +36,10 @@ MOST_PAGES = 60
 @pytest.fixture(
     params=[*deep(*RELEASES[:-1]), RELEASES[-1]], ids=lambda path: path.name.removesuffix(".sql.xz")
 )
-def restored(request, services: ServicePaths) -> Iterator[None]:
+def restored(request, transactional_db: None) -> Iterator[None]:
     """Connect to the database of the release, as it was."""
-    before = connection.settings_dict
-    address = {"host": before["HOST"], "user": OWNER_ROLE, "dbname": before["NAME"]}
-    restore_database(read_dump(request.param), address, DATABASE)
-    set_connection({**before, "NAME": DATABASE})
-    ContentType.objects.clear_cache()
-    cache.clear()
-    yield
-    set_connection(before)
-    drop_database(address, DATABASE)
-    ContentType.objects.clear_cache()
-    cache.clear()
+    with connect_to_release(request.param):
+        yield
 
 
 def count_rows() -> dict[str, int]:
