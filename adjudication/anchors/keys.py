@@ -35,6 +35,15 @@ def load_or_make_key(path: Path) -> Ed25519PrivateKey:
     return load_key(path)
 
 
+def find_key(path: Path) -> Ed25519PrivateKey | None:
+    """Return the key in `path`, or None if there is none. Raises AnchorError."""
+    try:
+        there = path.exists()
+    except OSError as error:  # its folder is closed to this account
+        raise _unusable(path, error) from None
+    return load_key(path) if there else None
+
+
 def load_key(path: Path) -> Ed25519PrivateKey:
     """Return the key in `path`. Raises AnchorError."""
     try:

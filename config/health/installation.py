@@ -99,7 +99,7 @@ def list_versions() -> Mapping[str, str]:
         cursor.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
         (vector,) = cursor.fetchone() or ("not installed",)
     return {
-        "Occurrent": _shorten(code_revision()),
+        "Occurrent": f"{settings.VERSION}, {_shorten(code_revision())}",
         "PostgreSQL": server,
         "pgvector": vector,
         "Python": platform.python_version(),

@@ -147,13 +147,9 @@ def test_the_settings_of_the_file_are_explained_and_readable():
     values = dict(line.split("=", 1) for line in _settings())
     example = (ROOT / ".env.example").read_text("utf-8")
     known = {n.removesuffix("_FILE") for n in re.findall(r"^#([A-Z_]+)=", example, re.MULTILINE)}
-    assert {name.removesuffix("_FILE") for name in values} - known - PENDING_SETTINGS == set()
+    assert {name.removesuffix("_FILE") for name in values} - known == set()
     assert not [value for value in values.values() if set(value) & set("\"'\\$` ")]
     assert Env(values).boolean("BEHIND_PROXY") is True
-
-
-#: Settings of parts that arrive with another change; ignored until then.
-PENDING_SETTINGS = {"ANCHOR", "ANCHOR_KEY", "ANCHOR_SECONDS", "METRICS_TOKEN"}
 
 
 def test_the_two_workers_of_the_page_serve_every_queue():

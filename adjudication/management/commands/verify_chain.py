@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from accounts.audit.chain import MOST, Head, chain_faults, current_head
 from accounts.wording import format_count
 from adjudication.anchors.files import Line, read_lines
-from adjudication.anchors.keys import AnchorError, describe_key, load_key
+from adjudication.anchors.keys import AnchorError, describe_key, find_key
 from adjudication.anchors.stamps import load_roots
 from adjudication.anchors.verification import find_anchor_faults
 from adjudication.models import Decision, Packet
@@ -152,9 +152,8 @@ class Command(BaseCommand):
         try:
             lines = read_lines(copy or settings.ANCHOR_FILE)
             roots = load_roots(settings.ANCHOR_TSA_CERTIFICATES_FILE)
-            keys = set(given)
-            if settings.ANCHOR_KEY_FILE.exists():
-                keys.add(describe_key(load_key(settings.ANCHOR_KEY_FILE)))
+            own = find_key(settings.ANCHOR_KEY_FILE)
+            keys = {*given, *([describe_key(own)] if own else [])}
         except AnchorError as error:
             raise CommandError(str(error)) from None
         if not lines:

@@ -7,10 +7,15 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('adjudication', '0007_searches_notes_practice'),
+        ('adjudication', '0008_guess_tests_and_consensus'),
     ]
 
     operations = [
+        migrations.AddField(
+            model_name='guesstest',
+            name='contents',
+            field=models.SmallIntegerField(db_default=1, default=jobs.models.current_contents),
+        ),
         migrations.AddField(
             model_name='judgepreparation',
             name='contents',
