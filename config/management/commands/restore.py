@@ -56,6 +56,11 @@ class Command(BaseCommand):
         rows = sum(restored.manifest.contents.rows.values())
         self.stdout.write(
             f"restored {restored.manifest.name}: {format_count(rows, 'row')},"
-            f" {format_count(restored.manifest.files, 'file')}; all counts and chains agree."
+            f" {format_count(restored.manifest.files, 'file')}; all counts and heads agree."
             f" {format_count(restored.jobs, 'interrupted job')} queued again"
         )
+        if restored.faults:
+            raise CommandError(
+                "Restored as it was backed up, which had faults already:"
+                f" {'; '.join(restored.faults)}. Use an older backup, or find out what changed."
+            )
