@@ -115,7 +115,9 @@ def test_a_failed_backup_leaves_nothing_and_is_recorded(tmp_path, made):
     assert last.reason.startswith("pg_dump was not found")
     assert good.name == made[1].name
     (tmp_path / "taken").touch()
-    with pytest.raises(CommandError, match=r"taken: File exists\. Free space or mend the folder"):
+    with pytest.raises(
+        CommandError, match=r"taken: File exists\. Free space or mend the folder, then try again"
+    ):
         run("backup", "--to", tmp_path / "taken")
     with pytest.raises(CommandError, match="begins with age1"):
         run("backup", "--to", tmp_path / "backups", "--recipient", "age1x")
