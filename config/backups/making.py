@@ -21,7 +21,7 @@ from pyrage.x25519 import Recipient
 from accounts.models import User
 from config.backups.contents import describe_contents, take_snapshot
 from config.backups.encryption import encrypt, read_recipients
-from config.backups.errors import BackupError
+from config.backups.errors import BackupError, explain_file_errors
 from config.backups.files import write_tar
 from config.backups.history import record_failed, record_made
 from config.backups.keys import find_needed_keys
@@ -60,7 +60,7 @@ def make_backup(
     moment, started = datetime.now(UTC), time.monotonic()
     name = moment.strftime(NAME_FORMAT)
     try:
-        with _explain_file_errors(), _partial_folder(folder, name) as partial:
+        with explain_file_errors(), _partial_folder(folder, name) as partial:
             manifest = _write(partial, name, moment, keys, tools)
             partial.rename(folder / name)
             _sync(folder)
@@ -152,18 +152,6 @@ def _partial_folder(folder: Path, name: str) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
-
-
-@contextmanager
-def _explain_file_errors() -> Iterator[None]:
-    """Turn errors of files into BackupError, with the path and the reason."""
-    try:
-        yield
-    except OSError as error:
-        place = error.filename or "The backup"
-        raise BackupError(
-            f"{place}: {error.strerror}. Free space or mend the folder, then back up again."
-        ) from None
 
 
 def _record_failure(name: str, by: User | None, reason: str) -> None:

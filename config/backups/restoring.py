@@ -14,7 +14,7 @@ from pyrage.x25519 import Identity
 
 from accounts.models import User
 from config.backups.checking import check_parts, open_part
-from config.backups.contents import check_contents, find_server_major
+from config.backups.contents import check_contents, find_old_faults, find_server_major
 from config.backups.errors import BackupError
 from config.backups.files import empty_folder, read_tar
 from config.backups.history import record_restored
@@ -30,10 +30,14 @@ INCOMPLETE = "The database is incomplete now: restore again with --replace-every
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was restored, and how many interrupted jobs were queued again."""
+    """What was restored, and how many interrupted jobs were queued again.
+
+    `faults` were in the chains and notes already when the backup was made.
+    """
 
     manifest: Manifest
     jobs: int
+    faults: list[str]
 
 
 def restore_backup(
@@ -61,13 +65,18 @@ def restore_backup(
         _restore_database(folder, manifest, identities, tools)
         say("restoring the files")
         _restore_files(folder, manifest, identities)
-        say("comparing counts and chains")
+        say("comparing counts, chains and notes")
         check_contents(manifest.contents)
+        faults = find_old_faults()
     call_command("migrate", verbosity=0)
     jobs = sum(recover(jobs=kind.job_class._default_manager.all()) for kind in kinds())
-    detail = {"sha256": hash_manifest(folder), "audit_head": manifest.contents.audit_head}
-    record_restored(name=manifest.name, by=by, detail=detail | {"jobs": jobs})
-    return Restored(manifest, jobs)
+    detail: dict[str, str | int] = {
+        "sha256": hash_manifest(folder),
+        "audit_head": manifest.contents.audit_head,
+    }
+    detail |= {"jobs": jobs, "faults": len(faults)}
+    record_restored(name=manifest.name, by=by, detail=detail)
+    return Restored(manifest, jobs, faults)
 
 
 def _check_versions(manifest: Manifest) -> None:

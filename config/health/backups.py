@@ -6,10 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from accounts.models import AuditEvent
-
-#: Events of the commands that back up.
-OBJECT_TYPE = "config.backup"
-MADE, FAILED = "backup.make", "backup.fail"
+from config.backups.history import FAILED, MADE, OBJECT_TYPE
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,21 @@ from collections import defaultdict, deque
 from collections.abc import Iterator
 from typing import Any
 
-from django.db.models import ForeignKey, ForeignObjectRel, Model, Q, QuerySet
+from django.db.models import (
+    Exists,
+    ForeignKey,
+    ForeignObjectRel,
+    Model,
+    OuterRef,
+    Q,
+    QuerySet,
+    Value,
+)
+from django.db.models.functions import Concat
 
 from accounts.models import AuditEvent
-from ehr.models import Encounter, RejectedRow, SeriesEmbedding, SourceRow
+from ehr.models import Encounter, ImportedPart, RejectedRow, SeriesEmbedding, SourceRow
+from llm_runtime.models import ModelCall, ModelRequestText
 
 #: Rows of the record are read by stay; vectors are computed from what is listed.
 APART: tuple[type[Model], ...] = (SourceRow, SeriesEmbedding)
@@ -24,7 +35,7 @@ Keys = dict[type[Model], set[Any]]
 def find_belongings(encounters: QuerySet[Encounter]) -> Keys:
     """Return the keys of all rows that refer to the stays, by model.
 
-    Rows that refer to such rows are included. `APART` are left out.
+    Rows that refer to such rows are included, and calls of language models. `APART` are left out.
     """
     found: Keys = defaultdict(set)
     waiting: deque[tuple[type[Model], set[Any]]] = deque()
@@ -36,10 +47,16 @@ def find_belongings(encounters: QuerySet[Encounter]) -> Keys:
 
     add(Encounter, set(encounters.values_list("pk", flat=True)))
     add(RejectedRow, set(find_rejected(encounters).values_list("pk", flat=True)))
+    add(ImportedPart, set(find_parts(encounters).values_list("pk", flat=True)))
     while waiting:
         model, keys = waiting.popleft()
         for field in find_references(model):
             add(field.model, set(_find_referring(field, keys)))
+    calls = {key for model, keys in list(found.items()) for key in _find_calls(model, keys)}
+    found[ModelCall] = calls
+    for batch in split(calls):
+        texts = ModelCall.objects.order_by().filter(pk__in=batch)
+        found[ModelRequestText] |= set(texts.values_list("request_id", flat=True))
     return {model: keys for model, keys in found.items() if keys}
 
 
@@ -52,9 +69,18 @@ def find_references(model: type[Model]) -> list[ForeignKey[Any, Any]]:
 
 def find_rejected(encounters: QuerySet[Encounter]) -> QuerySet[RejectedRow]:
     """Return the rejected lines of the stays; they refer to a case id."""
-    return RejectedRow.objects.filter(
-        dataset__in=encounters.values("dataset"), case_id__in=encounters.values("case_id")
-    )
+    same = encounters.filter(dataset=OuterRef("dataset"), case_id=OuterRef("case_id"))
+    return RejectedRow.objects.filter(Exists(same), dataset__in=encounters.values("dataset"))
+
+
+def find_parts(encounters: QuerySet[Encounter]) -> QuerySet[ImportedPart]:
+    """Return the finished parts of imports that are named after the stays.
+
+    The folder of a case has its case id.
+    """
+    named = encounters.annotate(part=Concat(Value("case:"), "case_id"))
+    same = named.filter(dataset=OuterRef("dataset"), part=OuterRef("key"))
+    return ImportedPart.objects.filter(Exists(same), dataset__in=encounters.values("dataset"))
 
 
 def find_events(keys: Keys) -> QuerySet[AuditEvent]:
@@ -81,3 +107,12 @@ def _find_referring(field: ForeignKey[Any, Any], keys: set[Any]) -> Iterator[Any
     for batch in split(keys):
         rows = field.model._default_manager.order_by().filter(**{f"{field.name}__in": batch})
         yield from rows.values_list("pk", flat=True)
+
+
+def _find_calls(model: type[Model], keys: set[Any]) -> Iterator[int]:
+    """Yield the keys of the model calls whose owners are these rows."""
+    owners = ModelCall.objects.order_by().filter(owner_type=model._meta.label_lower)
+    if owners.exists():
+        for batch in split(keys):
+            mine = owners.filter(owner_id__in=list(map(str, batch)))
+            yield from mine.values_list("pk", flat=True)

@@ -119,14 +119,10 @@ def _delete(study: Study, stays: QuerySet[Encounter], *, delete_authored: bool) 
     """Delete the stays, their rejected lines and the notes of imports."""
     keys, described = find_belongings(stays), _describe(stays)
     before, traces = _count(keys), [*_find_traces(stays, keys), *count_traces(study, stays)]
-    rejected = list(keys.get(RejectedRow, ()))
-    # A part of an import by cases is named after the case's folder, which has its case id.
-    folders = [f"case:{case_id}" for case_id in stays.values_list("case_id", flat=True)]
-    parts = ImportedPart.objects.filter(dataset__in=stays.values("dataset"), key__in=folders)
-    imported = list(parts.values_list("pk", flat=True))
     delete_encounters(stays, delete_authored=delete_authored)
-    RejectedRow.objects.filter(pk__in=rejected).delete()
-    ImportedPart.objects.filter(pk__in=imported).delete()
+    # They refer to a case id, not to a stay.
+    RejectedRow.objects.filter(pk__in=keys.get(RejectedRow, ())).delete()
+    ImportedPart.objects.filter(pk__in=keys.get(ImportedPart, ())).delete()
     marks = DeletedStay.objects.filter(case__in=[stay.public_id for stay in described]).count()
     return Receipt(
         study=study.public_id,

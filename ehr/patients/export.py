@@ -26,7 +26,6 @@ from ehr.models import Encounter, Note, SourceRow
 from ehr.patients.belongings import Keys, find_belongings, find_events, split
 from ehr.patients.finding import find_stays
 from ehr.registry import find_withheld
-from llm_runtime.models import ModelCall
 
 ROW_FIELDS = tuple(f.attname for f in SourceRow._meta.concrete_fields if f.name != "dataset")
 README = """\
@@ -100,8 +99,6 @@ def _write(file: IO[bytes], stays: QuerySet[Encounter]) -> tuple[dict[str, int],
                 tables[SourceRow._meta.db_table] += _write_rows(out, stay)
         for model in sorted(keys, key=lambda model: model._meta.db_table):
             tables[model._meta.db_table] = _write_table(archive, model, _load(model, keys[model]))
-        calls = _find_calls(keys)
-        tables[ModelCall._meta.db_table] = _write_table(archive, ModelCall, calls)
         events = find_events(keys).order_by("pk").values()
         tables[AuditEvent._meta.db_table] = _write_lines(archive, "audit.jsonl", events)
         counts = {"tables": tables, "withheld": withheld}
@@ -125,19 +122,6 @@ def _load(model: type[Model], keys: set[Any]) -> Iterator[dict[str, Any]]:
     names = [field.attname for field in model._meta.concrete_fields]
     for batch in split(keys):
         yield from model._default_manager.order_by("pk").filter(pk__in=batch).values(*names)
-
-
-def _find_calls(keys: Keys) -> Iterator[dict[str, Any]]:
-    """Yield the model calls that belong to the rows, with their requests."""
-    for model, found in keys.items():
-        owners = ModelCall.objects.filter(owner_type=model._meta.label_lower)
-        if owners.exists():
-            for batch in split(found):
-                mine = owners.filter(owner_id__in=list(map(str, batch))).order_by("pk")
-                yield from mine.values(*_CALL, "request__body")
-
-
-_CALL = [field.attname for field in ModelCall._meta.concrete_fields]
 
 
 def _write_rows(out: IO[bytes], stay: Encounter) -> int:

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from accounts.wording import format_count
 from config.backups.checking import check_parts, check_whole
 from config.backups.encryption import read_identities
-from config.backups.errors import BackupError
+from config.backups.errors import BackupError, explain_file_errors
 
 
 class Command(BaseCommand):
@@ -34,11 +34,11 @@ class Command(BaseCommand):
         """Check, and print what the backup contains. Raises CommandError."""
         folder, identity = options["backup"], options["identity"]
         try:
-            manifest = check_parts(folder, without_key=options["without_key"])
-            readable = identity or not manifest.recipients
-            if readable:
-                identities = read_identities(identity) if identity else ()
-                check_whole(folder, manifest, identities, options["tools"])
+            with explain_file_errors():
+                manifest = check_parts(folder, without_key=options["without_key"])
+                if readable := bool(identity or not manifest.recipients):
+                    identities = read_identities(identity) if identity else ()
+                    check_whole(folder, manifest, identities, options["tools"])
         except BackupError as error:
             raise CommandError(str(error)) from None
         contents = manifest.contents

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.wording import format_count
 from config.backups.encryption import read_identities
-from config.backups.errors import BackupError
+from config.backups.errors import BackupError, explain_file_errors
 from config.backups.restoring import restore_backup
 
 
@@ -42,20 +42,26 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Restore, and print what was done. Raises CommandError."""
         try:
-            restored = restore_backup(
-                folder=options["backup"],
-                identities=read_identities(options["identity"]) if options["identity"] else (),
-                replace=options["replace_everything"],
-                without_key=options["without_key"],
-                tools=options["tools"],
-                say=self.stdout.write,
-                by=None,
-            )
+            with explain_file_errors():
+                restored = restore_backup(
+                    folder=options["backup"],
+                    identities=read_identities(options["identity"]) if options["identity"] else (),
+                    replace=options["replace_everything"],
+                    without_key=options["without_key"],
+                    tools=options["tools"],
+                    say=self.stdout.write,
+                    by=None,
+                )
         except BackupError as error:
             raise CommandError(f"Not restored: {error}") from None
         rows = sum(restored.manifest.contents.rows.values())
         self.stdout.write(
             f"restored {restored.manifest.name}: {format_count(rows, 'row')},"
-            f" {format_count(restored.manifest.files, 'file')}; all counts and chains agree."
+            f" {format_count(restored.manifest.files, 'file')}; all counts and heads agree."
             f" {format_count(restored.jobs, 'interrupted job')} queued again"
         )
+        if restored.faults:
+            raise CommandError(
+                "Restored as it was backed up, which had faults already:"
+                f" {'; '.join(restored.faults)}. Use an older backup, or find out what changed."
+            )

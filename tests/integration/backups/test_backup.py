@@ -14,13 +14,16 @@ from django.core.management import CommandError, call_command
 
 from accounts.audit.chain import current_head
 from accounts.models import AuditEvent
+from config.backups.contents import find_old_faults
 from config.backups.errors import BackupError
 from config.backups.history import last_backup, last_good_backup
 from config.backups.making import make_backup
 from config.backups.manifest import Manifest, read_manifest, write_manifest
 from config.backups.restoring import restore_backup
 from config.backups.retention import Keep
+from ehr.models import Note
 from tests import factories
+from tests.factories import change_past_guards
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -112,7 +115,9 @@ def test_a_failed_backup_leaves_nothing_and_is_recorded(tmp_path, made):
     assert last.reason.startswith("pg_dump was not found")
     assert good.name == made[1].name
     (tmp_path / "taken").touch()
-    with pytest.raises(CommandError, match=r"taken: File exists\. Free space or mend the folder"):
+    with pytest.raises(
+        CommandError, match=r"taken: File exists\. Free space or mend the folder, then try again"
+    ):
         run("backup", "--to", tmp_path / "taken")
     with pytest.raises(CommandError, match="begins with age1"):
         run("backup", "--to", tmp_path / "backups", "--recipient", "age1x")
@@ -141,6 +146,18 @@ def test_expired_backups_go_after_the_new_one_is_there(tmp_path, made):
     assert event.detail["expired"] == 0
     kept = make_backup(folder=tmp_path / "others", keep=Keep(daily=1))
     assert [path.name for path in (tmp_path / "others").iterdir()] == [kept.name]
+
+
+def test_faults_from_before_the_backup_are_listed():
+    assert find_old_faults() == []
+    factories.make_study()
+    event = AuditEvent.objects.latest("id")
+    note = factories.make_note(factories.make_encounter(), "Fever since Monday.")
+    change_past_guards(AuditEvent.objects.filter(pk=event.pk), action="study.other")
+    change_past_guards(Note.objects.filter(pk=note.pk), text="Fever since Sunday.")
+    [first, last] = find_old_faults()
+    assert first.startswith("audit trail, link 1: its event")
+    assert last == "1 notes differ from their SHA-256"
 
 
 @pytest.mark.parametrize("name", ["database.dump", "files.tar"])

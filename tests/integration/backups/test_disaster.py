@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from config.env import BASE_DIR
 from config.services import embedded
 from config.services.paths import ServicePaths
+from config.services.processes import wait_until
 from tests.paths import DEMO
 from tests.worlds.backed_up import destroy_database, start_quickly
 from tests.worlds.database_roles import manage
@@ -43,12 +46,9 @@ assert claim(StageRun, second.pk) is not None
 print(run.public_id, flush=True)
 sys.stdin.readline()
 """
-FINISH = """
-from timelines.models import Run, StageRun
-from timelines.runs.following import work_inline
-run = Run.objects.get(public_id="{run}")
-work_inline(run, lambda words: None)
-print(StageRun.objects.filter(case_run__run=run).exclude(state="succeeded").count(), "left")
+UNFINISHED = """
+SELECT count(*) FROM timelines_stagerun s JOIN timelines_caserun c ON c.id = s.case_run_id
+JOIN timelines_run r ON r.id = c.run_id WHERE r.public_id = %s AND s.state <> 'succeeded'
 """
 
 
@@ -59,18 +59,42 @@ def expect(paths: ServicePaths, *arguments: str) -> str:
     return result.stdout
 
 
+def build_environment(paths: ServicePaths) -> dict[str, str]:
+    """Return the environment of the installation's processes."""
+    own = {"OCCURRENT_VAR": str(paths.var), "DJANGO_SETTINGS_MODULE": "config.settings"}
+    return {**os.environ, **ROLES, **own, "SWEEP_SECONDS": "1"}
+
+
+def finish_run(paths: ServicePaths, run: str) -> None:
+    """Let a real worker with its scheduler work until the run is done."""
+    options = ["--pool", "solo", "--beat", "--without-gossip", "--without-mingle"]
+    queues = ["--queues", "ingest,pipeline,generate,embed,judge"]
+    command = [sys.executable, "-m", "celery", "--app", "config", "worker", *options, *queues]
+    worker = subprocess.Popen(
+        command,
+        cwd=paths.var,
+        env={**build_environment(paths), "PYTHONPATH": str(BASE_DIR)},
+        start_new_session=True,
+    )
+    try:
+        with psycopg.connect(paths.database_url, autocommit=True) as connection:
+
+            def is_done() -> bool:
+                assert worker.poll() is None, "the worker ended"
+                return connection.execute(UNFINISHED, [run]).fetchall() == [(0,)]
+
+            assert wait_until(is_done, seconds=600)
+    finally:
+        os.killpg(worker.pid, signal.SIGKILL)  # its scheduler is a process of its own
+        worker.wait()
+
+
 def start_run(paths: ServicePaths) -> tuple[subprocess.Popen[str], str]:
     """A process that works on a run, and the run's public id."""
-    environment = {
-        **os.environ,
-        **ROLES,
-        "OCCURRENT_VAR": str(paths.var),
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-    }
     process = subprocess.Popen(
         [sys.executable, "-c", START],
         cwd=BASE_DIR,
-        env=environment,
+        env=build_environment(paths),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -104,8 +128,7 @@ def test_a_run_survives_the_loss_of_the_database(private_services, tmp_path):
     [backup] = backups.iterdir()
     restored = expect(paths, "restore", "--from", str(backup), "--identity", str(key))
     assert "1 interrupted job queued again" in restored
-    finished = expect(paths, "shell", "--no-imports", "--command", FINISH.format(run=run))
-    assert finished.strip() == "0 left"
+    finish_run(paths, run)
     verified = expect(paths, "verify_chain")
     assert "whole" in verified
     assert "BROKEN" not in verified

@@ -100,7 +100,7 @@ def test_a_restored_installation_is_the_same_and_its_run_continues(
     start_quickly(paths)
     restored = restore(paths, backup, "--identity", str(key))
     assert restored.returncode == 0, restored.stderr
-    assert "all counts and chains agree. 1 interrupted job queued again" in restored.stdout
+    assert "all counts and heads agree. 1 interrupted job queued again" in restored.stdout
     check_content(paths, before, events)
     check_refusals(paths, backup, key)
 

@@ -20,11 +20,18 @@ from accounts.permissions import NotAllowed
 from adjudication.models import Decision, PacketItem, Slot
 from adjudication.packets import actions as packets
 from ehr.deletion import DeletionRefused
-from ehr.models import DeletedStay, Encounter, Note, RejectedRow, SourceRow
-from ehr.patients.belongings import APART, find_belongings, find_references
+from ehr.models import DeletedStay, Encounter, ImportedPart, Note, RejectedRow, SourceRow
+from ehr.patients.belongings import (
+    APART,
+    find_belongings,
+    find_parts,
+    find_references,
+    find_rejected,
+)
 from ehr.patients.deletion import delete_patient
 from ehr.patients.export import export_patient
 from ehr.patients.finding import UnknownPatient
+from llm_runtime.models import ModelCall, ModelRequestText
 from llm_runtime.roles import ModelRoles
 from tests import factories
 from tests.paths import DEMO
@@ -32,7 +39,7 @@ from tests.worlds.authored import make_author, make_draft
 from tests.worlds.judged import make_judged_world
 from tests.worlds.reconstructed import LIGHT_ROLES, import_folder, run_inline
 from tests.worlds.reviewed import ReviewedWorld, build_open_world, decide_all, uphold_finding
-from timelines.models import Entry, Timeline
+from timelines.models import Entry, StageRun, Timeline
 from timelines.runs import tools
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -52,6 +59,7 @@ def cohort(monkeypatch) -> Study:
     monkeypatch.setattr(tools, "roles", lambda: ModelRoles(LIGHT_ROLES))
     dataset = import_folder(DEMO / "intro")
     run_inline(dataset)
+    make_call(StageRun.objects.latest("pk"), "Ada's note was asked about")
     dataset.encounters.update(subject_key=ADA)
     other = factories.make_encounter(dataset, case_id="bob-1")
     Encounter.objects.filter(pk=other.pk).update(subject_key=BOB)
@@ -68,6 +76,20 @@ def cohort(monkeypatch) -> Study:
         object_id=dataset.encounters.get(subject_key=ADA).public_id,
     )
     return dataset.study
+
+
+def make_call(stage: StageRun, body: str) -> ModelCall:
+    """A call of a language model for the stage."""
+    request = ModelRequestText.objects.create(sha256="ab", body=body)
+    return ModelCall.objects.create(
+        owner_type="timelines.stagerun",
+        owner_id=str(stage.pk),
+        role="tagger",
+        request=request,
+        attempt=1,
+        seconds=0.1,
+        outcome="failed",
+    )
 
 
 @pytest.fixture
@@ -100,6 +122,9 @@ def test_an_export_has_everything_of_the_patient_and_nothing_of_others(cohort, t
         entries = read_lines(archive, "tables/timelines_entry.jsonl")
         assert {entry["id"] for entry in entries} == set(Entry.objects.values_list("pk", flat=True))
         assert read_lines(archive, "tables/ehr_rejectedrow.jsonl")[0]["raw"] == "Ada's row"
+        [call] = read_lines(archive, "tables/llm_runtime_modelcall.jsonl")
+        [request] = read_lines(archive, "tables/llm_runtime_modelrequesttext.jsonl")
+        assert (call["request_id"], request["body"]) == ("ab", "Ada's note was asked about")
         events = read_lines(archive, "audit.jsonl")
         assert {"case.open"} <= {event["action"] for event in events}
         counts = json.loads(archive.read("manifest.json"))
@@ -133,6 +158,21 @@ def test_no_table_of_a_stay_is_forgotten(cohort):
     assert tables - apart - {"timelines_evidence"} <= referring
     assert "cohorts_windowmember" in referring
     assert Timeline in find_belongings(Encounter.objects.filter(subject_key=ADA))
+
+
+def test_rejected_lines_of_another_patient_with_the_same_case_id_are_not_theirs():
+    study = factories.make_study()
+    one, two = factories.make_dataset(study), factories.make_dataset(study)
+    stays = [(one, "7", ADA), (two, "7", BOB), (two, "8", ADA)]
+    for dataset, case_id, key in stays:
+        factories.make_encounter(dataset, case_id=case_id)
+        Encounter.objects.filter(dataset=dataset, case_id=case_id).update(subject_key=key)
+        RejectedRow.objects.create(dataset=dataset, case_id=case_id, file="r.csv", raw=key)
+        ImportedPart.objects.create(dataset=dataset, key=f"case:{case_id}", sha256="ab")
+    ours = Encounter.objects.filter(subject_key=ADA)
+    assert set(find_rejected(ours).values_list("raw", flat=True)) == {ADA}
+    parts = find_parts(ours).values_list("dataset", "key")
+    assert set(parts) == {(one.pk, "case:7"), (two.pk, "case:8")}
 
 
 def test_answers_of_open_packets_are_left_out_until_they_are_closed(review, tmp_path):
@@ -195,6 +235,7 @@ def test_a_deleted_patient_is_gone_and_the_receipt_proves_it(cohort, tmp_path):
     assert receipt["deleted"]["ehr_sourcerow"] == rows
     assert receipt["deleted"]["ehr_note"] == receipt["deleted"]["ehr_rejectedrow"] == 1
     assert receipt["deleted"]["timelines_entry"] > 0
+    assert receipt["deleted"]["llm_runtime_modelcall"] == 1
     assert receipt["remaining"] == {}
     traces = {
         trace["words"].split(",")[0].split(" that ")[0]: trace["count"]
@@ -208,6 +249,7 @@ def test_a_deleted_patient_is_gone_and_the_receipt_proves_it(cohort, tmp_path):
     assert f"receipt SHA-256 {event.detail['receipt_sha256']}" in out.getvalue()
     assert not SourceRow.objects.filter(encounter_id=stay.pk).exists()
     assert not RejectedRow.objects.exists()
+    assert not ModelRequestText.objects.exists()
     assert [e.subject_key for e in Encounter.objects.all()] == [BOB]
     assert find_words(ADA) == find_words(note.text) == set()
     assert find_words(case_id) <= {("timelines_runpreparation", "cursor")}
