@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
+from django.db.models import Exists, OuterRef
+
 from adjudication.models import RecipeStep
 from adjudication.recipes.schema import Recipe
 from ehr.models import Dataset, Encounter
-from timelines.models import Run
+from timelines.models import Run, Timeline
 from timelines.runs.actions import noted_cases
 
 #: (public id of what was made or found, whether it was there before)
@@ -38,10 +40,18 @@ def find_cases(dataset: Dataset, recipe: Recipe) -> list[str]:
 
 
 def list_runs(step: RecipeStep) -> list[Run]:
-    """Return the runs that the step reads, in the recipe's order."""
+    """Return the runs that the step reads, in the recipe's order.
+
+    Runs that failed in every case are left out; the report lists their steps. Raises StepRefused if
+    none is left.
+    """
     made = {key: public_id for key, public_id in _all_made(step).items() if public_id}
     ids = [made[key] for key in step.arguments["from"] if key in made]
-    found = {run.public_id: run for run in Run.objects.filter(public_id__in=ids)}
+    there = Exists(Timeline.objects.filter(case_run__run=OuterRef("pk")))
+    runs = Run.objects.filter(there, public_id__in=ids)
+    found = {run.public_id: run for run in runs}
+    if ids and not found:
+        raise StepRefused("None of its runs made a timeline.")
     return [found[public_id] for public_id in ids if public_id in found]
 
 

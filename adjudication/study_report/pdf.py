@@ -17,7 +17,9 @@ from adjudication.study_report.values import Figure, Section, StudyReport, name_
 from timelines.evaluation.tables import Table
 
 #: Points.
-MOST_HEIGHT = 330.0
+MOST_HEIGHT, BETWEEN = 240.0, 14.0
+#: Figures beside each other.
+IN_A_ROW = 2
 #: Longer tables, such as sweeps, are read in their figures; the archive has their rows.
 MOST_ROWS = 60
 
@@ -77,8 +79,10 @@ def _section(section: Section, use: Styles) -> Iterator[Any]:
     if section.missing:
         yield use.say(section.missing)
     yield from (use.say(sentence) for sentence in section.found)
-    for figure in section.figures:
-        yield use.flow.KeepTogether([use.say(figure.title, use.name), _draw_figure(figure, use)])
+    for at in range(0, len(section.figures), IN_A_ROW):
+        beside = section.figures[at : at + IN_A_ROW]
+        cells = [[use.say(one.title, use.name), _draw_figure(one, use)] for one in beside]
+        yield use.flow.Table([cells], colWidths=use.width / IN_A_ROW, hAlign="LEFT")
     for number, table in enumerate(section.tables, 1):
         if len(table.rows) <= MOST_ROWS:
             yield from lay_table(table, use)
@@ -92,7 +96,8 @@ def _section(section: Section, use: Styles) -> Iterator[Any]:
 
 def _draw_figure(figure: Figure, use: Styles) -> Any:
     image = use.flow.Image(io.BytesIO(draw_png(figure)))
-    scale = min(1.0, 0.75 * use.width / image.imageWidth, MOST_HEIGHT / image.imageHeight)
+    room = use.width / IN_A_ROW - BETWEEN
+    scale = min(1.0, room / image.imageWidth, MOST_HEIGHT / image.imageHeight)
     image.drawWidth, image.drawHeight = image.imageWidth * scale, image.imageHeight * scale
     image.hAlign = "LEFT"
     return image

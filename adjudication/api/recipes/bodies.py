@@ -131,7 +131,7 @@ class PlantedRecall(Body):
 
     id = CharField()
     study = CharField()
-    source = CharField(help_text="Copies of its timelines were changed.")
+    copied = CharField(help_text="The source whose timelines were copied and changed.")
     judge = CharField(help_text="Name of the judge.")
     state = ChoiceField(JobState.choices)
     cases = IntegerField(allow_null=True)

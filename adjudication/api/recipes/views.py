@@ -157,7 +157,7 @@ class PlantedOne(ApiView):
         return {
             "id": found.public_id,
             "study": found.study.public_id,
-            "source": found.source,
+            "copied": found.source,
             "judge": found.judge_name,
             "state": found.state,
             "cases": plain.get("cases"),

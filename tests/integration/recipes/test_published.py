@@ -11,20 +11,23 @@ from django.core.management import CommandError, call_command
 from accounts.models import Role, User
 from adjudication.judge_runs import actions as judge_actions
 from adjudication.judge_runs import tools as judge_tools
-from adjudication.models import RecipeLaunch
+from adjudication.models import JudgeRun, RecipeLaunch
 from adjudication.planting.plain import tally_from_plain
 from adjudication.recipes.results import StudyResults, load_results
 from adjudication.recipes.starters import load_starter
 from ehr.models import Dataset
 from llm_runtime.base import ModelRequest
+from llm_runtime.models import ModelCall
 from llm_runtime.roles import ModelRoles
 from tests import factories
 from tests.paths import DEMO
 from tests.unit.timelines.prompted.answers import make_good_answer
 from tests.unit.timelines.prompted.baseline_answers import baseline_answer
 from tests.worlds.prompted import make_server
+from tests.worlds.published import check_failing_model
 from tests.worlds.reconstructed import LIGHT_ROLES, import_folder
 from timelines.evaluation.plain import report_from_plain
+from timelines.models import Evaluation
 from timelines.runs import tools
 
 pytestmark = [
@@ -42,6 +45,8 @@ OF_BASELINES = (
     "List every other clinical event",
     "Correct the timeline:",
 )
+#: Of the rules.
+VARIANTS = ("/unimodal", "/no_query", "/no_rows", "/no_reranker")
 OF_JUDGES = "Compare two timelines of one hospital stay"
 
 
@@ -68,10 +73,7 @@ def test_without_a_language_model_the_demo_cohort_runs_to_the_end(monkeypatch, t
     monkeypatch.setattr(tools, "roles", lambda: roles)
     dataset = import_folder(DEMO / "cohort", name="demo")
     results = launch(dataset, tmp_path)
-    assert set(results.runs) == {
-        f"rules{variant}@demo"
-        for variant in ("", "/unimodal", "/no_query", "/no_rows", "/no_reranker")
-    }
+    assert set(results.runs) == {f"rules{variant}@demo" for variant in ("", *VARIANTS)}
     evaluation = results.evaluations["evaluation main"]
     assert evaluation.report is not None
     report = report_from_plain(evaluation.report)
@@ -114,3 +116,14 @@ def test_with_a_scripted_model_every_step_is_done_and_names_it(monkeypatch, tmp_
     assert second.language_models
     assert not second.games.exclude(outcome="judged").exists()
     assert results.planted["planted planted-prompted:fake"].report["unjudged"] == 0
+
+
+def test_a_model_that_fails_at_everything_is_counted_and_the_rest_is_complete(monkeypatch):
+    with make_server(monkeypatch, lambda request, number: "{}"):
+        for module in (judge_actions, judge_tools):
+            monkeypatch.setattr(module, "roles", tools.roles)
+        check_failing_model("fake")
+    assert set(ModelCall.objects.values_list("outcome", flat=True)) == {"rejected"}
+    evaluated = Evaluation.objects.get()
+    assert evaluated.sources == [f"rules{v}" for v in ("", *VARIANTS)]
+    assert JudgeRun.objects.filter(games__outcome="judged").distinct().count() == 2
