@@ -23,6 +23,8 @@ graceful_timeout = 10
 keepalive = 5
 # Requests are logged by config.request_log, without addresses.
 accesslog = None
+# Nobody uses the socket, which would be in the home directory.
+control_socket_disable = True
 logconfig_dict = logging_config(level=env.text("LOG_LEVEL", "INFO").upper())
 
 
