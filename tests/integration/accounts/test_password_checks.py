@@ -37,6 +37,7 @@ ALLOWED = {
     ("accounts/sign_in/backends.py", "authenticate"),
     ("accounts/sign_in/backends.py", "ModelBackend"),
     ("accounts/forms.py", "AuthenticationForm"),
+    ("accounts/views/sign_in.py", "AuthenticationForm"),
     ("accounts/forms.py", "PasswordChangeForm"),
     ("accounts/views/password.py", "PasswordChangeForm"),
     ("accounts/views/password.py", "PasswordChangeView"),
@@ -110,6 +111,8 @@ class Place:
             return client.post(
                 "/password/", {"old_password": password, "new_password1": new, "new_password2": new}
             )
+        if self.purpose == Purpose.SECOND_STEP:
+            return client.post("/second-step/password/", {"password": password})
         if self.action == "page":
             return client.post(
                 reverse("adjudication:review_sign", args=[assignment.public_id]),
@@ -122,6 +125,7 @@ class Place:
 PLACES = [
     Place(Purpose.SIGN_IN, ""),
     Place(Purpose.NEW_PASSWORD, ""),
+    Place(Purpose.SECOND_STEP, ""),
     Place(Purpose.SIGNATURE, "page"),
     Place(Purpose.SIGNATURE, "api"),
 ]

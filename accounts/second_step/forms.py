@@ -1,0 +1,59 @@
+"""The code of a second step, behind the throttle of sign-ins."""
+
+from __future__ import annotations
+
+from allauth.core import context
+from allauth.mfa.base.forms import AuthenticateForm
+from allauth.mfa.models import Authenticator
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from accounts.sign_in import throttle
+
+#: Codes of an app that were used last and count no more. So many are valid at one time.
+_USED = "used_codes"
+_VALID_AT_ONCE = 3
+
+
+class CodeForm(AuthenticateForm):
+    """Takes a code of an app, or a recovery code.
+
+    One person and address have a few attempts. Only someone who knows the password comes here, so that nobody else can use the attempts up.
+    """
+
+    def clean_code(self) -> str:
+        """Check the code.
+
+        Raises ValidationError for a wrong or used one, or too many attempts.
+        """
+        key = throttle.make_key(context.request, f"second step of {self.user.pk}")
+        if not throttle.spend(key):
+            wait = throttle.describe_wait(throttle.seconds_locked(key))
+            raise ValidationError(f"Too many attempts. Try again in {wait}.", code="locked")
+        code: str = super().clean_code()
+        if self.authenticator.type == Authenticator.Type.TOTP:
+            _use_up(self.authenticator, code)
+        throttle.clear(key)
+        return code
+
+
+class PasswordForm(forms.Form):
+    """The person's own password, once more."""
+
+    password = forms.CharField(
+        label="Your password",
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password", "autofocus": True}),
+    )
+
+
+@transaction.atomic
+def _use_up(authenticator: Authenticator, code: str) -> None:
+    """Let every code count once, also if several processes answer."""
+    row = Authenticator.objects.select_for_update().get(pk=authenticator.pk)
+    used = row.data.get(_USED, [])
+    if code in used:
+        raise ValidationError("This code was used. Wait for the next one.", code="used")
+    row.data[_USED] = [code, *used][:_VALID_AT_ONCE]
+    row.save(update_fields=["data"])
