@@ -86,6 +86,30 @@ class OwnPasswordForm(PasswordChangeForm):
         return user
 
 
+class PasswordForm(forms.Form):
+    """The person's own password, once more."""
+
+    password = forms.CharField(
+        label="Your password",
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password", "autofocus": True}),
+    )
+
+    def check(self, request: HttpRequest, purpose: Purpose) -> bool:
+        """Check the password of the person who asks; say on the form why not."""
+        try:
+            require_password(
+                request.user.get_username(),
+                self.cleaned_data["password"],
+                request=request,
+                purpose=purpose,
+            )
+        except WrongPassword as refused:
+            self.add_error("password", str(refused))
+            return False
+        return True
+
+
 class NewAccountForm(forms.Form):
     """User name and password of a person who was invited."""
 

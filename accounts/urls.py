@@ -18,18 +18,25 @@ from accounts.views import (
     password,
     people,
     provider,
+    provider_sign_out,
     second_step,
     sessions,
     sign_in,
     study,
 )
+from accounts.views.second_step import after_password
 
 account_patterns = [
     path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
     path("sign-out/", sign_in.SignOut.as_view(), name="sign_out"),
     path("sign-in/provider/", provider.provider_sign_in, name="provider_sign_in"),
     path("sign-in/provider/callback/", provider.provider_callback, name="provider_callback"),
-    path("sign-in/provider/signed-out/", provider.provider_signed_out, name="provider_signed_out"),
+    path(
+        "sign-in/provider/signed-out/",
+        provider_sign_out.provider_signed_out,
+        name="provider_signed_out",
+    ),
+    path("sign-in/provider/connect/", provider.provider_connect, name="provider_connect"),
     path("sign-in/provider/confirm/", provider.provider_confirm, name="provider_confirm"),
     path("password/", password.ChangePassword.as_view(), name="password_change"),
     path("api-tokens/", api_tokens.api_tokens, name="api_tokens"),
@@ -72,14 +79,18 @@ library_patterns = [
     path("sign-in/passkey/", second_step.PasskeySignIn.as_view(), name="mfa_login_webauthn"),
     path("second-step/", index, name="mfa_index"),
     path("second-step/password/", second_step.confirm_password, name="account_reauthenticate"),
-    path("second-step/app/", activate_totp, name="mfa_activate_totp"),
-    path("second-step/app/remove/", deactivate_totp, name="mfa_deactivate_totp"),
-    path("second-step/codes/", view_recovery_codes, name="mfa_view_recovery_codes"),
-    path("second-step/codes/new/", generate_recovery_codes, name="mfa_generate_recovery_codes"),
-    path("second-step/passkey/", add_webauthn, name="mfa_add_webauthn"),
+    path("second-step/app/", after_password(activate_totp), name="mfa_activate_totp"),
+    path("second-step/app/remove/", after_password(deactivate_totp), name="mfa_deactivate_totp"),
+    path("second-step/codes/", after_password(view_recovery_codes), name="mfa_view_recovery_codes"),
+    path(
+        "second-step/codes/new/",
+        after_password(generate_recovery_codes),
+        name="mfa_generate_recovery_codes",
+    ),
+    path("second-step/passkey/", after_password(add_webauthn), name="mfa_add_webauthn"),
     path(
         "second-step/passkey/<number:pk>/remove/",
-        second_step.RemovePasskey.as_view(),
+        after_password(second_step.RemovePasskey.as_view()),
         name="mfa_remove_webauthn",
     ),
 ]

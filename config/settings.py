@@ -219,7 +219,7 @@ AUTH_PASSWORD_VALIDATORS = [
 # The organisation's OpenID Connect provider, or None (docs/sign-in.md). django-allauth does the
 # protocol and the second steps; our adapters decide who gets in.
 OIDC = read_provider(env, production=PRODUCTION)
-ACCOUNT_ADAPTER = "accounts.provider.adapters.AccountAdapter"
+ACCOUNT_ADAPTER = "accounts.provider.account_adapter.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
@@ -232,6 +232,8 @@ SECOND_STEP = env.choice("SECOND_STEP", ("nobody", "admins", "everyone"), defaul
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_FORMS = {"authenticate": "accounts.second_step.forms.CodeForm"}
+# Nobody can guess a passkey, and a limit for each address would lock out colleagues behind it.
+MFA_RATE_LIMITS = False
 MFA_TOTP_ISSUER = "Occurrent"
 # The clock of a phone may be half a minute off.
 MFA_TOTP_TOLERANCE = 1

@@ -9,13 +9,16 @@ import logging
 import re
 from collections.abc import Collection
 
+from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
+from django.db.models import Q
 
 from accounts.audit.trail import record
 from accounts.models import Membership, Role, Study, User
+from accounts.permissions import NotAllowed
 
 logger = logging.getLogger(__name__)
 #: What Django's own user names may not contain.
@@ -45,6 +48,31 @@ def create_provider_account(
         detail={"origin": "provider"},
     )
     return account
+
+
+@transaction.atomic
+def connect_account(*, user: User, issuer: str, subject: str, by: User) -> None:
+    """Let the person sign in at the provider from now on, not by password.
+
+    Their second steps, tokens and other sessions end with the password. Raises NotAllowed if it is
+    not their own account, or already connected, or the provider's person has another one.
+    """
+    known = SocialAccount.objects.filter(Q(user=user) | Q(uid=subject), provider=issuer)
+    if by.pk != user.pk or not user.has_usable_password() or known.exists():
+        raise NotAllowed("These two accounts cannot be connected.")
+    SocialAccount.objects.create(user=user, provider=issuer, uid=subject)
+    Authenticator.objects.filter(user=user).delete()
+    user.set_unusable_password()
+    user.must_change_password = False
+    user.save(update_fields=["password", "must_change_password"])
+    record(
+        actor=by,
+        study=None,
+        action="account.connect",
+        object_type="accounts.user",
+        object_id=user.public_id,
+        detail={"origin": "provider"},
+    )
 
 
 @transaction.atomic

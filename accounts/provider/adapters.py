@@ -1,68 +1,41 @@
-"""What django-allauth asks us to decide.
+"""What django-allauth asks us to decide about sign-ins at the provider.
 
 There is one provider, from the settings. It names people by issuer and subject; nobody gets an
-account of the same e-mail or name. Everything else of the library that makes accounts is closed.
+account of the same e-mail or name.
 """
 
 from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialApp, SocialLogin
 from allauth.socialaccount.providers.base import AuthError, AuthProcess
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.contrib.auth import update_session_auth_hash
+from django.http import HttpRequest
 from django.shortcuts import redirect
 from django.utils.crypto import constant_time_compare
 
 from accounts.invitations.session import is_invited
 from accounts.models import User
-from accounts.provider.actions import create_provider_account, provide_roles, update_email
+from accounts.permissions import NotAllowed
+from accounts.provider.actions import (
+    connect_account,
+    create_provider_account,
+    provide_roles,
+    update_email,
+)
 from accounts.provider.client import KIND, find_provider
 from accounts.provider.confirmation import set_mark
 from accounts.provider.failures import Failure, fail
 from accounts.provider.sign_out import ID_TOKEN, PROVIDER_SESSION
 from accounts.provider.values import Provider
-from accounts.sign_in import throttle
 from accounts.sign_in.password_check import Purpose
 
 #: Seconds by which the provider's clock may be behind ours.
 CLOCK_SKEW = 60
-
-
-class AccountAdapter(DefaultAccountAdapter):
-    """Signing in, for passwords and the provider alike."""
-
-    def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """No: accounts are created by study admins, invitations and the provider."""
-        return False
-
-    def add_message(self, *args: Any, **kwargs: Any) -> None:
-        """Say nothing; our pages say what happened."""
-
-    def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:
-        """Send the person back to the sign-in page."""
-        return redirect("accounts:sign_in")
-
-    def get_client_ip(self, request: HttpRequest) -> str:
-        """Return the address as the throttle sees it; a socket has none."""
-        return throttle.client_address(request) or "::"
-
-    def get_login_stages(self) -> list[str]:
-        """Ask for the second step, and nothing else."""
-        return ["allauth.mfa.stages.AuthenticateStage"]
-
-    def post_login(self, request: HttpRequest, user: User, **kwargs: Any) -> HttpResponse:
-        """Remember what the sign-out at the provider needs."""
-        login = (kwargs.get("signal_kwargs") or {}).get("sociallogin")
-        if hasattr(login, "claims"):
-            request.session[ID_TOKEN] = login.id_token
-            request.session[PROVIDER_SESSION] = login.claims.session
-        response: HttpResponse = super().post_login(request, user, **kwargs)
-        return response
 
 
 class ProviderAdapter(DefaultSocialAccountAdapter):
@@ -102,7 +75,8 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
         """Check the answer once more; update a known person's roles."""
         sent = sociallogin.state.get("data") or {}
-        if not constant_time_compare(sociallogin.claims.nonce, sent.get("nonce", "")):
+        nonce = sent.get("nonce")
+        if not nonce or not constant_time_compare(sociallogin.claims.nonce, nonce):
             _refuse(request, Failure.INVALID)
         person = sociallogin.user if sociallogin.is_existing else None
         if person is not None and not person.is_active:
@@ -110,6 +84,8 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         if sociallogin.state.get("process") == AuthProcess.REDIRECT:
             _confirm(request, sociallogin, sent)
             return
+        if sociallogin.state.get("process") == AuthProcess.CONNECT:
+            _connect(request, sociallogin)
         if person is not None:
             _update(person, sociallogin)
 
@@ -133,7 +109,8 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         """Show our own page. Raises ImmediateHttpResponse."""
         if (kwargs.get("extra_context") or {}).get("state") is None:
             _refuse(request, Failure.EXPIRED)
-        _refuse(request, Failure.CANCELLED if error == AuthError.CANCELLED else Failure.INVALID)
+        failure = Failure.CANCELLED if error == AuthError.CANCELLED else Failure.INVALID
+        _refuse(request, failure, error=kwargs.get("exception"))
 
 
 def _update(person: User, login: SocialLogin) -> None:
@@ -152,5 +129,26 @@ def _confirm(request: HttpRequest, login: SocialLogin, sent: dict[str, Any]) -> 
     set_mark(request, Purpose(sent["purpose"]), sent["what"])
 
 
-def _refuse(request: HttpRequest, failure: Failure, account: User | None = None) -> NoReturn:
-    raise ImmediateHttpResponse(fail(request, failure, account=account))
+def _connect(request: HttpRequest, login: SocialLogin) -> NoReturn:
+    """Connect the account of the session, whose password was just entered."""
+    person, account = request.user, login.account
+    if not isinstance(person, User):
+        _refuse(request, Failure.EXPIRED)
+    try:
+        connect_account(user=person, issuer=account.provider, subject=account.uid, by=person)
+    except NotAllowed:
+        _refuse(request, Failure.CONNECTED)
+    update_session_auth_hash(request, person)
+    _update(person, login)
+    request.session[ID_TOKEN] = login.id_token
+    request.session[PROVIDER_SESSION] = login.claims.session
+    raise ImmediateHttpResponse(redirect("accounts:password_change"))
+
+
+def _refuse(
+    request: HttpRequest,
+    failure: Failure,
+    account: User | None = None,
+    error: BaseException | None = None,
+) -> NoReturn:
+    raise ImmediateHttpResponse(fail(request, failure, account=account, error=error))

@@ -26,6 +26,7 @@ class Failure(StrEnum):
     NO_ACCESS = "no_access"
     OTHER_PERSON = "other_person"
     NOT_FRESH = "not_fresh"
+    CONNECTED = "connected"
 
 
 _SENTENCES = {
@@ -39,6 +40,7 @@ _SENTENCES = {
         " invitation."
     ),
     Failure.OTHER_PERSON: "You signed in at {name} as another person. Nothing was confirmed.",
+    Failure.CONNECTED: "Your account, or the one at {name}, is already connected. Nothing changed.",
     Failure.NOT_FRESH: (
         "{name} did not ask you to sign in again, so nothing was confirmed. Sign out there and try"
         " again."
@@ -46,14 +48,22 @@ _SENTENCES = {
 }
 
 
-def fail(request: HttpRequest, failure: Failure, *, account: User | None = None) -> HttpResponse:
-    """Record the failure and return its page.
+def fail(
+    request: HttpRequest,
+    failure: Failure,
+    *,
+    account: User | None = None,
+    error: BaseException | None = None,
+) -> HttpResponse:
+    """Record the failure and return its page; log the class of the error.
 
     A request that answers no sign-in of this session leaves no event: anyone can send it.
     """
-    if failure == Failure.UNREACHABLE:
-        logger.warning("the OpenID Connect provider does not answer")
-    elif failure != Failure.EXPIRED:
+    classes = [type(one).__name__ for one in (error, error and error.__cause__) if one]
+    logger.warning(
+        "a sign-in at the provider failed", extra={"reason": failure.value, "errors": classes}
+    )
+    if failure not in (Failure.EXPIRED, Failure.UNREACHABLE):
         record(
             actor=account or (request.user if isinstance(request.user, User) else None),
             study=None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from allauth.core import context
 from allauth.mfa.base.forms import AuthenticateForm
 from allauth.mfa.models import Authenticator
-from django import forms
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
@@ -19,7 +18,8 @@ _VALID_AT_ONCE = 3
 class CodeForm(AuthenticateForm):
     """Takes a code of an app, or a recovery code.
 
-    One person and address have a few attempts. Only someone who knows the password comes here, so that nobody else can use the attempts up.
+    One person and address have a few attempts. Only someone who knows the password comes here, so
+    that nobody else can use them up.
     """
 
     def clean_code(self) -> str:
@@ -28,24 +28,15 @@ class CodeForm(AuthenticateForm):
         Raises ValidationError for a wrong or used one, or too many attempts.
         """
         key = throttle.make_key(context.request, f"second step of {self.user.pk}")
-        if not throttle.spend(key):
-            wait = throttle.describe_wait(throttle.seconds_locked(key))
+        count = throttle.spend(key)
+        if not count.allowed:
+            wait = throttle.describe_wait(count.wait)
             raise ValidationError(f"Too many attempts. Try again in {wait}.", code="locked")
         code: str = super().clean_code()
         if self.authenticator.type == Authenticator.Type.TOTP:
             _use_up(self.authenticator, code)
         throttle.clear(key)
         return code
-
-
-class PasswordForm(forms.Form):
-    """The person's own password, once more."""
-
-    password = forms.CharField(
-        label="Your password",
-        strip=False,
-        widget=forms.PasswordInput(attrs={"autocomplete": "current-password", "autofocus": True}),
-    )
 
 
 @transaction.atomic

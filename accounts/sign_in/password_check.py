@@ -25,6 +25,7 @@ class Purpose(StrEnum):
     NEW_PASSWORD = "new_password"
     SIGNATURE = "signature"
     SECOND_STEP = "second_step"
+    CONNECT = "connect"
 
 
 class WrongPassword(PermissionDenied):

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
-from urllib.parse import urlencode
 
 from allauth.socialaccount.providers.base import AuthProcess
 from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView
@@ -20,18 +19,15 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render, resolve_url
-from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from accounts.forms import PasswordForm
 from accounts.provider.client import PROVIDER_ERRORS, ProviderClient, find_account, find_provider
 from accounts.provider.failures import Failure, fail
-from accounts.provider.sign_out import ID_TOKEN, end_provider_sessions, read_logout
-from accounts.provider.tokens import TokenRefused
 from accounts.sign_in.password_check import Purpose
 
-LONGEST_HINT = 4000
 View = Callable[[HttpRequest], HttpResponse]
 
 
@@ -44,8 +40,8 @@ def with_provider(view: View) -> View:
             raise Http404
         try:
             return view(request)
-        except PROVIDER_ERRORS:
-            return fail(request, Failure.UNREACHABLE)
+        except PROVIDER_ERRORS as error:
+            return fail(request, Failure.UNREACHABLE, error=error)
 
     return wrapper
 
@@ -74,46 +70,32 @@ def provider_confirm(request: HttpRequest) -> HttpResponse:
     )
 
 
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "POST"])
+@login_required
+@with_provider
+def provider_connect(request: HttpRequest) -> HttpResponse:
+    """Connect one's account with the provider, after the password was entered.
+
+    Raises Http404 for people without a password here.
+    """
+    assert request.user.is_authenticated
+    if not request.user.has_usable_password():
+        raise Http404
+    form = PasswordForm(request.POST or None)
+    if form.is_valid() and form.check(request, Purpose.CONNECT):
+        return _go(request, AuthProcess.CONNECT, _next(request), {}, {"prompt": "login"})
+    context = {"form": form, "provider": find_provider()}
+    status = 400 if form.errors else 200
+    return render(request, "accounts/provider_connect.html", context, status=status)
+
+
 @require_GET
 @with_provider
 def provider_callback(request: HttpRequest) -> HttpResponse:
     """Take the provider's answer: sign in, or note the confirmation."""
     answer: HttpResponse = OAuth2CallbackView.adapter_view(ProviderClient(request))(request)
     return answer
-
-
-@csrf_exempt  # the provider's server asks; its signature is checked
-@require_POST
-@with_provider
-def provider_signed_out(request: HttpRequest) -> HttpResponse:
-    """End sessions whose person signed out there (back-channel logout)."""
-    try:
-        claims = ProviderClient(request).verify(request.POST.get("logout_token", ""))
-        subject, session = read_logout(claims)
-    except TokenRefused:
-        return HttpResponse("The token was refused.", status=400, content_type="text/plain")
-    end_provider_sessions(issuer=find_provider().issuer, subject=subject, session=session, by=None)
-    return HttpResponse(status=204)
-
-
-def provider_sign_out(request: HttpRequest) -> str:
-    """Return the address that ends the session at the provider, or "".
-
-    Call it before the session here ends.
-    """
-    id_token = request.session.get(ID_TOKEN)
-    if settings.OIDC is None or not id_token:
-        return ""
-    try:
-        address = ProviderClient(request).openid_config.get("end_session_endpoint", "")
-    except PROVIDER_ERRORS:
-        return ""
-    back = request.build_absolute_uri(reverse("accounts:sign_in"))
-    sent = {"client_id": find_provider().client_id, "post_logout_redirect_uri": back}
-    # with a long list of groups it would not fit into an address; the provider then asks the person
-    if len(id_token) <= LONGEST_HINT:
-        sent["id_token_hint"] = id_token
-    return f"{address}?{urlencode(sent)}" if address else ""
 
 
 def _go(

@@ -5,9 +5,12 @@ The library asks for the password again before it changes anything; our page tak
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from allauth.account.internal.flows.reauthentication import (
+    is_reauthentication_required,
     reauthenticate_by_password,
     resume_request,
 )
@@ -18,13 +21,35 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.urls import reverse_lazy
+from django.urls import reverse, reverse_lazy
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from accounts.audit.trail import record
-from accounts.second_step.forms import PasswordForm
-from accounts.sign_in.password_check import Purpose, WrongPassword, require_password
+from accounts.forms import PasswordForm
+from accounts.sign_in.password_check import Purpose
+
+View = Callable[..., HttpResponseBase]
+
+
+def after_password(view: View) -> View:
+    """Ask for the password first, unless it was entered just now.
+
+    The library's own redirect would repeat the query, however long it is. Raises PermissionDenied
+    for people without a password here.
+    """
+
+    @login_required
+    @wraps(view)
+    def wrapper(request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
+        assert request.user.is_authenticated
+        if not request.user.has_usable_password():
+            raise PermissionDenied
+        if is_reauthentication_required(request, app="allauth.mfa"):
+            return redirect(f"{reverse('account_reauthenticate')}?next={request.path}")
+        return view(request, **kwargs)
+
+    return wrapper
 
 
 @sensitive_post_parameters("password")
@@ -36,20 +61,10 @@ def confirm_password(request: HttpRequest) -> HttpResponseBase:
     if not request.user.has_usable_password():
         raise PermissionDenied
     form = PasswordForm(request.POST or None)
-    if form.is_valid():
-        try:
-            require_password(
-                request.user.get_username(),
-                form.cleaned_data["password"],
-                request=request,
-                purpose=Purpose.SECOND_STEP,
-            )
-        except WrongPassword as refused:
-            form.add_error("password", str(refused))
-        else:
-            reauthenticate_by_password(request)
-            answer: HttpResponse | None = resume_request(request)
-            return answer or redirect("mfa_index")
+    if form.is_valid() and form.check(request, Purpose.SECOND_STEP):
+        reauthenticate_by_password(request)
+        answer: HttpResponse | None = resume_request(request)
+        return answer or redirect("mfa_index")
     return render(
         request,
         "accounts/confirm_password.html",

@@ -13,7 +13,8 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
 from accounts.forms import SignInForm
-from accounts.views.provider import leave, provider_sign_out
+from accounts.views.provider import leave
+from accounts.views.provider_sign_out import find_sign_out_address
 
 
 class SignIn(LoginView):
@@ -46,8 +47,8 @@ class SignIn(LoginView):
 class SignOut(LogoutView):
     """Ends the session (POST only), here and at the provider."""
 
-    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Sign out here first: the provider may not answer."""
-        address = provider_sign_out(request)
+        address = find_sign_out_address(request)
         answer = super().post(request, *args, **kwargs)
         return leave(request, address) if address else answer

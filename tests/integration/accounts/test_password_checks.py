@@ -16,6 +16,7 @@ from django.urls import URLResolver, get_resolver, reverse
 
 from accounts.forms import OwnPasswordForm, SignInForm
 from accounts.models import AuditEvent
+from accounts.provider.values import Provider
 from accounts.sign_in.password_check import Purpose
 from accounts.sign_in.password_variety import varied_characters
 from accounts.sign_in.passwords import generated_password
@@ -111,6 +112,8 @@ class Place:
             return client.post(
                 "/password/", {"old_password": password, "new_password1": new, "new_password2": new}
             )
+        if self.purpose == Purpose.CONNECT:
+            return client.post("/sign-in/provider/connect/", {"password": password})
         if self.purpose == Purpose.SECOND_STEP:
             return client.post("/second-step/password/", {"password": password})
         if self.action == "page":
@@ -126,13 +129,16 @@ PLACES = [
     Place(Purpose.SIGN_IN, ""),
     Place(Purpose.NEW_PASSWORD, ""),
     Place(Purpose.SECOND_STEP, ""),
+    Place(Purpose.CONNECT, ""),
     Place(Purpose.SIGNATURE, "page"),
     Place(Purpose.SIGNATURE, "api"),
 ]
 
 
 @pytest.fixture
-def world(transactional_db):
+def world(transactional_db, settings):
+    # it does not answer, but the password is checked before it is asked
+    settings.OIDC = Provider("http://localhost:9", "occurrent", "secret", "Hospital")
     return open_review(pairings=1)
 
 

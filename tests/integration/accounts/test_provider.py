@@ -477,3 +477,63 @@ def test_other_tokens_end_nothing(configured, client, logout_token):
         answer = Client().post("/sign-in/provider/signed-out/", sent)
         assert (answer.status_code, answer["Cache-Control"]) == (400, "no-store")
     assert client.get("/").status_code == 200
+
+
+# A local account that goes over to the provider.
+
+
+def connect(organisation, client, subject):
+    address = find_address(client.post("/sign-in/provider/connect/", {"password": PASSWORD}))
+    return come_back(client, organisation.decide(address, subject))
+
+
+@pytest.fixture
+def grace(configured):
+    return User.objects.create_user("grace", password=PASSWORD)
+
+
+def window(person: User) -> Client:
+    client = Client()
+    client.post("/sign-in/", {"username": person.username, "password": PASSWORD})
+    return client
+
+
+def test_a_person_connects_their_own_account_after_the_password(configured, grace, study):
+    add_role(study=study, user=grace, role=Role.REVIEWER, by=None)
+    here, there = window(grace), window(grace)
+    assert "Sign in with Example Hospital" in here.get("/password/").text
+    assert here.get("/sign-in/provider/connect/").status_code == 200
+    refused = here.post("/sign-in/provider/connect/", {"password": "wrong"})
+    assert (refused.status_code, "Wrong password." in refused.text) == (400, True)
+    assert connect(configured, here, "ada")["Location"] == "/password/"
+    grace.refresh_from_db()
+    assert not grace.has_usable_password()
+    assert roles_of(grace) == {("reviewer", False), ("clinician", True)}
+    assert (here.get("/").status_code, there.get("/").status_code) == (200, 302)
+    assert signed_in(window(grace)) == "", "the password has ended"
+    later = Client()
+    sign_in_at(configured, later, "ada")
+    assert signed_in(later) == "grace"
+    assert find_address(here.post("/sign-out/")).startswith(configured.issuer)
+    assert AuditEvent.objects.filter(action="account.connect", actor=grace).exists()
+
+
+def test_nobody_connects_what_is_connected(configured, grace):
+    sign_in_at(configured, Client(), "ada")
+    client = window(grace)
+    answer = connect(configured, client, "ada")
+    assert "already connected" in answer.text
+    grace.refresh_from_db()
+    assert (grace.has_usable_password(), signed_in(client)) == (True, "grace")
+    ada = Client()
+    sign_in_at(configured, ada, "ada")
+    assert ada.get("/sign-in/provider/connect/").status_code == 404
+
+
+def test_an_answer_does_not_connect_after_the_sign_out(configured, grace):
+    client = window(grace)
+    address = find_address(client.post("/sign-in/provider/connect/", {"password": PASSWORD}))
+    client.post("/sign-out/")
+    answer = come_back(client, configured.decide(address, "ada"))
+    assert answer.status_code == 403
+    assert not SocialAccount.objects.exists()

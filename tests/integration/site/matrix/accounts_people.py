@@ -82,6 +82,7 @@ ROWS = [
     ),
     Row("accounts:provider_sign_in", expect_signed_in(404, anonymous=404), method="post"),
     Row("accounts:provider_confirm", expect_signed_in(404), method="post"),
+    Row("accounts:provider_connect", expect_signed_in(404)),
     Row("accounts:provider_signed_out", expect_signed_in(404, anonymous=404), method="post"),
     Row("accounts:provider_callback", expect_signed_in(404, anonymous=404)),
     Row("account_login", expect_signed_in(302, anonymous=200)),
@@ -95,6 +96,6 @@ ROWS = [
     Row("mfa_add_webauthn", expect_signed_in(302)),
     Row("mfa_generate_recovery_codes", expect_signed_in(302)),
     Row("mfa_remove_webauthn", expect_signed_in(302), path=lambda world: {"pk": "1"}),
-    Row("mfa_deactivate_totp", expect_signed_in(404)),
-    Row("mfa_view_recovery_codes", expect_signed_in(404)),
+    Row("mfa_deactivate_totp", expect_signed_in(302)),
+    Row("mfa_view_recovery_codes", expect_signed_in(302)),
 ]
