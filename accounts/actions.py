@@ -10,7 +10,12 @@ from django.db import transaction
 
 from accounts.audit.trail import record
 from accounts.models import Membership, Role, Study, User
-from accounts.permissions import NotAllowed, check_user_can_manage_study
+from accounts.permissions import (
+    NotAllowed,
+    check_user_can_manage_person,
+    check_user_can_manage_study,
+)
+from accounts.sessions.stored import end_stored_sessions
 from accounts.sign_in.passwords import generated_password
 
 
@@ -103,7 +108,9 @@ def reset_password(*, user: User, by: User | None, one_time: bool = True) -> str
     is in: anyone who sets a password can sign in with it.
     """
     if by is not None:
-        _check_reset(user, by)
+        check_user_can_manage_person(by, user)
+    if not user.has_usable_password():
+        raise NotAllowed("This person signs in at the provider and has no password here.")
     password = generated_password()
     user.set_password(password)
     user.must_change_password = one_time
@@ -122,11 +129,13 @@ def reset_password(*, user: User, by: User | None, one_time: bool = True) -> str
 def set_active(*, user: User, active: bool, by: User | None) -> bool:
     """Deactivate or activate an account; return False if nothing changed.
 
-    Deactivating ends its sessions and tokens. Raises NotAllowed for anyone but a superuser, and for
-    one's own account.
+    Deactivating ends its sessions and stops its tokens. Raises NotAllowed for one's own account,
+    and for anyone but a superuser or an admin of all the person's studies.
     """
-    if by is not None and (not by.is_superuser or not by.is_active or by.pk == user.pk):
-        raise NotAllowed("Only another superuser can do this.")
+    if by is not None and by.pk == user.pk:
+        raise NotAllowed("Only another person can do this.")
+    if by is not None and not (by.is_superuser and by.is_active):
+        check_user_can_manage_person(by, user)
     changed = User.objects.filter(pk=user.pk, is_active=not active).update(is_active=active) > 0
     if changed:
         action = "account.activate" if active else "account.deactivate"
@@ -137,6 +146,8 @@ def set_active(*, user: User, active: bool, by: User | None) -> bool:
             object_type="accounts.user",
             object_id=user.public_id,
         )
+    if changed and not active:
+        end_stored_sessions(user)
     return changed
 
 
@@ -161,16 +172,6 @@ def change_own_password(*, by: User, new_password: str) -> None:
 
 def _check(by: User | None, study: Study) -> None:
     if by is not None:
-        check_user_can_manage_study(by, study)
-
-
-def _check_reset(user: User, by: User) -> None:
-    studies = list(Study.objects.filter(memberships__user=user).distinct())
-    if user.is_superuser or not studies:
-        raise NotAllowed(
-            "This password can only be reset on the command line (manage.py changepassword)."
-        )
-    for study in studies:
         check_user_can_manage_study(by, study)
 
 

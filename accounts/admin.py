@@ -17,6 +17,7 @@ from accounts.audit.trail import exclude_closed_events
 from accounts.models import AuditEvent, Membership, Study, User
 from accounts.permissions import NotAllowed
 from accounts.registry import all_closed_objects
+from accounts.sessions.actions import end_sessions
 
 
 class MembershipInline(ReadOnlyInline):
@@ -37,7 +38,7 @@ class PersonAdmin(ReadOnlyAdmin):
         "date_joined",
     ]
     inlines = [MembershipInline]
-    actions = ["deactivate", "activate"]
+    actions = ["deactivate", "activate", "end_sessions"]
 
     @admin.action(description="Deactivate the selected accounts")
     def deactivate(self, request: HttpRequest, people: QuerySet[User]) -> None:
@@ -48,6 +49,13 @@ class PersonAdmin(ReadOnlyAdmin):
     def activate(self, request: HttpRequest, people: QuerySet[User]) -> None:
         """Let them sign in again."""
         self._set_active(request, people, True)
+
+    @admin.action(description="End all sessions of the selected accounts")
+    def end_sessions(self, request: HttpRequest, people: QuerySet[User]) -> None:
+        """Sign them out everywhere."""
+        assert isinstance(request.user, User)
+        for person in people:
+            end_sessions(user=person, by=request.user)
 
     def _set_active(self, request: HttpRequest, people: QuerySet[User], active: bool) -> None:
         assert isinstance(request.user, User)

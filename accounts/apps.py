@@ -15,6 +15,7 @@ class AccountsConfig(AppConfig):
         from accounts.models import Membership, Role
         from accounts.registry import NavItem, register_nav_item
         from accounts.requests import converters
+        from accounts.second_step import signals as second_step_signals
         from accounts.sign_in import signals
 
         converters.register_converters()
@@ -24,6 +25,7 @@ class AccountsConfig(AppConfig):
                 groups.on_membership_change, sender=Membership, dispatch_uid="accounts.membership"
             )
         signals.connect()
+        second_step_signals.connect()
         admins = frozenset({Role.ADMIN})
         register_nav_item(NavItem("Study", "accounts:study", ("study/",), admins), order=800)
         register_nav_item(

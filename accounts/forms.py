@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
@@ -27,6 +28,8 @@ class SignInForm(AuthenticationForm):
 
     def clean(self) -> dict[str, Any]:
         """Check the pair through the throttled backend. Raises ValidationError."""
+        if settings.OIDC is not None and settings.OIDC.only:
+            raise ValidationError(f"Sign in with {settings.OIDC.name}.", code="provider_only")
         username, password = self.cleaned_data.get("username"), self.cleaned_data.get("password")
         if self.request is None or username is None or not password:
             return self.cleaned_data
@@ -81,6 +84,58 @@ class OwnPasswordForm(PasswordChangeForm):
         user: User = self.user
         change_own_password(by=user, new_password=self.cleaned_data["new_password1"])
         return user
+
+
+class PasswordForm(forms.Form):
+    """The person's own password, once more."""
+
+    password = forms.CharField(
+        label="Your password",
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password", "autofocus": True}),
+    )
+
+    def check(self, request: HttpRequest, purpose: Purpose) -> bool:
+        """Check the password of the person who asks; say on the form why not."""
+        try:
+            require_password(
+                request.user.get_username(),
+                self.cleaned_data["password"],
+                request=request,
+                purpose=purpose,
+            )
+        except WrongPassword as refused:
+            self.add_error("password", str(refused))
+            return False
+        return True
+
+
+class NewAccountForm(forms.Form):
+    """User name and password of a person who was invited."""
+
+    username = forms.CharField(
+        max_length=150,
+        label="User name",
+        widget=forms.TextInput(attrs={"autocomplete": "username"}),
+    )
+    password1 = forms.CharField(
+        label="Password",
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        help_text="At least 12 characters, not only digits, no common word.",
+    )
+    password2 = forms.CharField(
+        label="Password again",
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """Compare the two passwords. Raises ValidationError."""
+        cleaned: dict[str, Any] = super().clean() or {}
+        if cleaned.get("password1") != cleaned.get("password2"):
+            self.add_error("password2", "The two passwords differ.")
+        return cleaned
 
 
 class MemberForm(forms.Form):

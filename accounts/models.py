@@ -61,6 +61,8 @@ class Membership(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships"
     )
     role = models.CharField(max_length=20, choices=Role.choices)
+    #: The sign-in provider gave it, and takes it away (`accounts.provider.actions`).
+    provided = models.BooleanField(default=False)
 
     class Meta:
         constraints = [
@@ -74,6 +76,47 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} in {self.study_id}: {self.role}"
+
+
+class Invitation(models.Model):
+    """A link with which one person takes a role in a study, once.
+
+    The link's secret is not stored, only its digest.
+    """
+
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="invitations")
+    role = models.CharField(max_length=20, choices=Role.choices)
+    #: Whom it is for, in the words of the person who invites.
+    label = models.CharField(max_length=100)
+    digest = models.CharField(max_length=64, unique=True)
+    invited_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    #: It was used, or withdrawn.
+    ended_at = models.DateTimeField(null=True, blank=True)
+    used_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(role__in=Role.values), name="invitation_role_valid"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(used_by__isnull=True) | models.Q(ended_at__isnull=False),
+                name="invitation_used_is_ended",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role} of {self.study_id}"
 
 
 class SignInAttempts(models.Model):

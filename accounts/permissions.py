@@ -69,6 +69,28 @@ def check_user_can_manage_study(user: User, study: Study) -> None:
     check_user_has_role(user, study, Role.ADMIN)
 
 
+def check_user_can_manage_person(user: User, person: User) -> None:
+    """Raise NotAllowed unless the user manages all studies of the person.
+
+    Who sets a person's password, or ends their sessions, acts in all their studies. Superusers are
+    managed on the command line.
+    """
+    studies = list(Study.objects.filter(memberships__user=person).distinct())
+    if person.is_superuser or not studies:
+        raise NotAllowed("This account can only be changed on the command line.")
+    for study in studies:
+        check_user_can_manage_study(user, study)
+
+
+def user_can_manage_person(user: User, person: User) -> bool:
+    """Whether `check_user_can_manage_person` passes."""
+    try:
+        check_user_can_manage_person(user, person)
+    except NotAllowed:
+        return False
+    return True
+
+
 def user_has_role(user: User, study: Study, *roles: Role) -> bool:
     """Whether `check_user_has_role` passes."""
     try:

@@ -19,6 +19,7 @@ from psycopg.conninfo import conninfo_to_dict
 from accounts.ids import ALPHABET, PUBLIC_ID_LENGTH
 from config.env import BASE_DIR, Env, EnvError
 from config.logging import logging_config
+from config.openid import read_provider
 from config.secret_key import stored_secret_key
 from config.services.paths import default_paths
 from config.version import read_version
@@ -80,6 +81,13 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "django_htmx",
     "csp",
+    # Their addresses are not included; `accounts.urls` names the few views that are used.
+    "allauth",
+    "allauth.account",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "allauth.mfa",
+    "allauth.usersessions",
 ]
 
 MIDDLEWARE = [
@@ -101,7 +109,9 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "accounts.requests.middleware.FirstPasswordMiddleware",
+    "accounts.second_step.middleware.SecondStepMiddleware",
     "accounts.requests.limits.TooManyRequestsMiddleware",
     "config.rate_limits.RateLimitMiddleware",
     "accounts.audit.downloads.DownloadTrailMiddleware",
@@ -209,6 +219,32 @@ AUTH_PASSWORD_VALIDATORS = [
         ("NumericPasswordValidator", {}),
     )
 ] + [{"NAME": "accounts.sign_in.password_variety.VariedPasswordValidator"}]
+# The organisation's OpenID Connect provider, or None (docs/sign-in.md). django-allauth does the
+# protocol and the second steps; our adapters decide who gets in.
+OIDC = read_provider(env, production=PRODUCTION)
+ACCOUNT_ADAPTER = "accounts.provider.account_adapter.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if HTTPS else "http"
+# Our own throttle counts attempts, in the database and on its time.
+ACCOUNT_RATE_LIMITS = False
+SOCIALACCOUNT_ADAPTER = "accounts.provider.adapters.ProviderAdapter"
+# Second steps of people with a password here: an app (TOTP) or a passkey, and recovery codes.
+SECOND_STEP = env.choice("SECOND_STEP", ("nobody", "admins", "everyone"), default="nobody")
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_FORMS = {"authenticate": "accounts.second_step.forms.CodeForm"}
+# Nobody can guess a passkey, and a limit for each address would lock out colleagues behind it.
+MFA_RATE_LIMITS = False
+MFA_TOTP_ISSUER = "Occurrent"
+# The clock of a phone may be half a minute off.
+MFA_TOTP_TOLERANCE = 1
+# Browsers allow passkeys without HTTPS on "localhost" alone.
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not HTTPS
+ACCOUNT_REAUTHENTICATION_METHODS = ["password"]
+# A link that invites a person ends after so many days.
+INVITATION_DAYS = env.integer("INVITATION_DAYS", 7, minimum=1, maximum=365)
 LOGIN_URL = "accounts:sign_in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "accounts:sign_in"

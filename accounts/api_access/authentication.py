@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
+from django.conf import settings
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from knox.auth import TokenAuthentication
@@ -24,7 +25,10 @@ from accounts.sign_in import throttle
 TOKEN = re.compile(rb"[0-9a-f]{64}")
 #: Precision of the stored time of last use.
 USED_EVERY = timedelta(minutes=5)
-REFUSAL = "The token is wrong, revoked, expired, or older than your password. Create a new one."
+REFUSAL = (
+    "The token is wrong, revoked, expired, or older than your password. Create a new one. If you"
+    " sign in at a provider, do so first."
+)
 
 
 class ApiTokenAuthentication(TokenAuthentication):
@@ -64,14 +68,27 @@ class ApiTokenAuthentication(TokenAuthentication):
         """Check that the account is active, with its own, unchanged password.
 
         The sign-in page asks for the same. Raises AuthenticationFailed if the password is a
-        one-time one or has changed since the token was made.
+        one-time one or has changed since the token was made, and for a person of the provider who
+        has not signed in for days.
         """
         user: User = token.user
         hashes = [user.get_session_auth_hash(), *user.get_session_auth_fallback_hash()]
         same = any(constant_time_compare(token.password_hash, one) for one in hashes)
-        if not user.is_active or user.must_change_password or not same:
+        if not user.is_active or user.must_change_password or not same or _is_stale(user):
             raise AuthenticationFailed(REFUSAL)
         return user, token
+
+
+def _is_stale(user: User) -> bool:
+    """Whether the last sign-in at the provider is too long ago.
+
+    It may have dropped the person since.
+    """
+    if user.has_usable_password():
+        return False
+    if settings.OIDC is None or user.last_login is None:
+        return True
+    return timezone.now() - user.last_login > timedelta(days=settings.OIDC.token_days)
 
 
 def _record_use(token: ApiToken) -> None:

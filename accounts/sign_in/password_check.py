@@ -24,6 +24,8 @@ class Purpose(StrEnum):
     SIGN_IN = "sign_in"
     NEW_PASSWORD = "new_password"
     SIGNATURE = "signature"
+    SECOND_STEP = "second_step"
+    CONNECT = "connect"
 
 
 class WrongPassword(PermissionDenied):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from allauth.account.internal.flows.login import get_authentication_records
 from django.contrib.auth import get_user_model
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.http import HttpRequest
@@ -29,8 +30,9 @@ def connect() -> None:
 
 
 def on_sign_in(request: HttpRequest | None, user: Any, **kwargs: Any) -> None:
-    """Someone signed in."""
-    record(actor=user, study=None, action="session.sign_in")
+    """Someone signed in, by the ways that the library notes."""
+    ways = [one["method"] for one in get_authentication_records(request, user)] if request else []
+    record(actor=user, study=None, action="session.sign_in", detail={"ways": " ".join(ways)[:200]})
     if request is not None and isinstance(user, User):
         mark_device(request, user)
 

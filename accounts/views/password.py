@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.views import PasswordChangeView
@@ -19,6 +20,10 @@ class ChangePassword(PasswordChangeView):
     template_name = "accounts/password_change.html"
     form_class = OwnPasswordForm
     success_url = reverse_lazy("home")
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Add the provider, which the person may connect with."""
+        return {**super().get_context_data(**kwargs), "provider": settings.OIDC}
 
     def get_form_kwargs(self) -> dict[str, Any]:
         """The form counts attempts by the request's address."""

@@ -21,7 +21,8 @@ from accounts.audit.trail import record
 from accounts.ids import new_public_id
 from accounts.models import User
 from accounts.permissions import NotAllowed, user_can_manage_study
-from accounts.sign_in.password_check import Purpose, require_password
+from accounts.provider.confirmation import require_identity
+from accounts.sign_in.password_check import Purpose
 from accounts.wording import format_count
 from adjudication.models import Assignment, Decision, ItemMark, Packet, PacketItem, Slot
 from adjudication.packets.chain import storage as chain_storage
@@ -248,14 +249,16 @@ def undo(*, assignment: Assignment, token: str, by: User) -> Withdrawal | None:
 def sign(
     *, assignment: Assignment, password: str, by: User, request: HttpRequest | None = None
 ) -> Decision:
-    """Sign one's review with the password.
+    """Sign one's review, with the password or after a new sign-in.
 
-    The link covers the chain's head; its own hash is the receipt. With `request`, wrong passwords
-    count against the sign-in throttle. Raises NotAllowed, WrongPassword, InvalidTransition,
-    NotFinished, and DecisionRefused with a search that is not submitted.
+    The new sign-in is one at the provider. The link covers the chain's head; its own hash is the receipt. With `request`, wrong passwords
+    count against the sign-in throttle. Raises NotAllowed, WrongPassword, ConfirmationNeeded,
+    InvalidTransition, NotFinished, and DecisionRefused with a search that is not submitted.
     """
     _check_own(assignment, by)
-    require_password(by.get_username(), password, request=request, purpose=Purpose.SIGNATURE)
+    require_identity(
+        by, password, request=request, purpose=Purpose.SIGNATURE, what=assignment.public_id
+    )
     return _sign(assignment, by)
 
 

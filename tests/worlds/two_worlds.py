@@ -649,6 +649,8 @@ KNOWN: Mapping[str, tuple[Any, ...]] = {
     "row_index": (0,),
     "place": (1,),
     "rest": ("nothing/",),
+    "secret": ("not-a-secret",),
+    "pk": (1,),
     "object_id": (1, 7),
     "id": (1,),
     "app_label": ("timelines", "accounts"),

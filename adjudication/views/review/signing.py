@@ -13,8 +13,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from accounts.audit.chain import Head
 from accounts.ids import new_public_id
+from accounts.provider.confirmation import ConfirmationNeeded, has_mark
 from accounts.scoping import StudyRequest, study_role_required
-from accounts.sign_in.password_check import WrongPassword
+from accounts.sign_in.password_check import Purpose, WrongPassword
 from adjudication.review import decisions, slots
 from adjudication.review.decisions import DecisionRefused, NotFinished
 from adjudication.review.history import load_guess_lines
@@ -67,7 +68,7 @@ def review_guess(request: StudyRequest, public_id: str) -> HttpResponseBase:
 @require_http_methods(["GET", "POST"])
 @study_role_required()
 def review_sign(request: StudyRequest, public_id: str) -> HttpResponseBase:
-    """Sign with the password; redirect to the receipt."""
+    """Sign with the password or after a new sign-in; redirect to the receipt."""
     assignment = find_own_assignment(request, public_id)
     if assignment.signed_at is not None:
         return redirect("adjudication:review_receipt", public_id)
@@ -84,7 +85,7 @@ def review_sign(request: StudyRequest, public_id: str) -> HttpResponseBase:
                 by=request.user,
                 request=request,
             )
-        except WrongPassword as refused:
+        except (WrongPassword, ConfirmationNeeded) as refused:
             error, status = str(refused), 400
         except NotFinished as refused:
             error, status = f"{refused} You can sign after the last item.", 400
@@ -99,6 +100,9 @@ def review_sign(request: StudyRequest, public_id: str) -> HttpResponseBase:
         "packet": assignment.packet,
         "progress": progress,
         "error": error,
+        "by_password": request.user.has_usable_password(),
+        "confirmed": has_mark(request, Purpose.SIGNATURE, assignment.public_id),
+        "purpose": Purpose.SIGNATURE,
     }
     return render(request, "adjudication/review/sign.html", context, status=status)
 

@@ -154,10 +154,20 @@ def test_accounts_are_deactivated_there_through_the_action(client):
     assert root.is_active, "nobody deactivates their own account"
 
 
-def test_only_superusers_deactivate(client):
+def test_superusers_and_admins_of_all_the_persons_studies_deactivate(client):
     world = make_world()
-    with pytest.raises(NotAllowed):
-        set_active(user=world.people["clinician"], active=False, by=world.people["admin"])
+    clinician, both = world.people["clinician"], world.people["two_studies"]
+    for person, by in (
+        (clinician, "clinician"),  # oneself
+        (clinician, "outsider"),
+        (both, "admin"),  # an admin of one of their two studies
+        (world.people["superuser"], "admin"),
+        (world.people["nobody"], "admin"),
+    ):
+        with pytest.raises(NotAllowed):
+            set_active(user=person, active=False, by=world.people[by])
+    assert set_active(user=clinician, active=False, by=world.people["admin"])
+    assert set_active(user=clinician, active=True, by=None)
     assert set_active(user=world.people["clinician"], active=False, by=None)
     assert not set_active(user=world.people["clinician"], active=False, by=None)
 

@@ -16,6 +16,7 @@ from django.urls import URLResolver, get_resolver, reverse
 
 from accounts.forms import OwnPasswordForm, SignInForm
 from accounts.models import AuditEvent
+from accounts.provider.values import Provider
 from accounts.sign_in.password_check import Purpose
 from accounts.sign_in.password_variety import varied_characters
 from accounts.sign_in.passwords import generated_password
@@ -37,6 +38,7 @@ ALLOWED = {
     ("accounts/sign_in/backends.py", "authenticate"),
     ("accounts/sign_in/backends.py", "ModelBackend"),
     ("accounts/forms.py", "AuthenticationForm"),
+    ("accounts/views/sign_in.py", "AuthenticationForm"),
     ("accounts/forms.py", "PasswordChangeForm"),
     ("accounts/views/password.py", "PasswordChangeForm"),
     ("accounts/views/password.py", "PasswordChangeView"),
@@ -110,6 +112,10 @@ class Place:
             return client.post(
                 "/password/", {"old_password": password, "new_password1": new, "new_password2": new}
             )
+        if self.purpose == Purpose.CONNECT:
+            return client.post("/sign-in/provider/connect/", {"password": password})
+        if self.purpose == Purpose.SECOND_STEP:
+            return client.post("/second-step/password/", {"password": password})
         if self.action == "page":
             return client.post(
                 reverse("adjudication:review_sign", args=[assignment.public_id]),
@@ -122,13 +128,17 @@ class Place:
 PLACES = [
     Place(Purpose.SIGN_IN, ""),
     Place(Purpose.NEW_PASSWORD, ""),
+    Place(Purpose.SECOND_STEP, ""),
+    Place(Purpose.CONNECT, ""),
     Place(Purpose.SIGNATURE, "page"),
     Place(Purpose.SIGNATURE, "api"),
 ]
 
 
 @pytest.fixture
-def world(transactional_db):
+def world(transactional_db, settings):
+    # it does not answer, but the password is checked before it is asked
+    settings.OIDC = Provider("http://localhost:9", "occurrent", "secret", "Hospital")
     return open_review(pairings=1)
 
 

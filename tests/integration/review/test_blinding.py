@@ -262,6 +262,7 @@ KNOWN: Mapping[str, tuple[Any, ...]] = {
     "series_id": (1,),
     "object_id": ("1",),
     "pk": ("1",),
+    "secret": ("not-a-secret",),
     "app_label": ("timelines", "accounts"),
     "url": ("",),
     "content_type_id": (1,),

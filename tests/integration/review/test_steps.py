@@ -297,7 +297,7 @@ def test_a_signed_review_is_left_alone_until_the_signature_is_taken_back(
     reviewer, mine, review, monkeypatch
 ):
     monkeypatch.setattr(
-        "adjudication.review.decisions.require_password", lambda *args, **kwargs: mine.person
+        "accounts.provider.confirmation.require_password", lambda *args, **kwargs: mine.person
     )
     item = first_item(reviewer, mine)
     early = reviewer.post(

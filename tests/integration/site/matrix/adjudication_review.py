@@ -9,6 +9,7 @@ from unittest import mock
 
 from django.utils import timezone
 
+from accounts.provider import confirmation
 from adjudication.blinding.visibility import are_sides_swapped
 from adjudication.judging.config import JudgeConfig
 from adjudication.models import Assignment, Comparison, Finding, Game, JudgeRun, Packet, PairSearch
@@ -128,7 +129,7 @@ def _sign(world: World) -> dict[str, str]:
     decision = _decide(world)
     review = _review(world)
     # The people of the matrix have no password, and a new one would end the session that asks.
-    with mock.patch.object(decisions, "require_password", return_value=review.person):
+    with mock.patch.object(confirmation, "require_password", return_value=review.person):
         decisions.sign(assignment=review, password="", by=review.person)
     return decision
 
