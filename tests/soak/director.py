@@ -201,7 +201,7 @@ class Soak:
 
 
 def rate(runs: Sequence[Run]) -> float:
-    """Return waiting stages a second, from the first start to the last but a tenth.
+    """Return waiting stages a second, without the last tenth.
 
     At the end of a run some workers have nothing left to do; that is not their rate.
     """

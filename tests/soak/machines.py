@@ -1,4 +1,4 @@
-"""Machines of a soak: each has its own network, name, folder and processes.
+"""Machines of a soak, each with a network, a name and a folder.
 
 With the rights to it, a machine is a network namespace on a bridge, so that its cable can be pulled
 and its connections die with it. Otherwise it is a process group that speaks TCP like the others.

@@ -40,7 +40,7 @@ def run_soak(out: Path, *options: str, limit: float) -> Report:
 
 
 def check_nothing_lost(found: Report) -> None:
-    """Every stage succeeded once; every run stored what an undisturbed one did."""
+    """Check that every run stored once what an undisturbed one did."""
     expected = found["expected"]
     assert set(found["states"]) == {"succeeded"}, found["states"]
     cases = found["states"]["succeeded"] // STAGES_OF_CASE

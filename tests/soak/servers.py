@@ -1,4 +1,4 @@
-"""A PostgreSQL and a Valkey that other machines reach over TCP, with passwords."""
+"""A PostgreSQL and a Valkey on TCP ports, with passwords."""
 
 from __future__ import annotations
 

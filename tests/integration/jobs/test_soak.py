@@ -35,7 +35,7 @@ def test_nothing_is_lost_or_doubled_while_workers_die(tmp_path):
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_half_an_hour_of_faults_loses_nothing(tmp_path):
-    """Eight workers do as much as eight times one: what they wait for is not each other."""
+    """Eight workers do eight times as much: they do not wait for each other."""
     options = ("--seconds", "1800", "--gap", "8", "--wait", "2", "--lease", "10", "--cases", "60")
     found = run_soak(tmp_path / "soak.json", *options, "--rules", limit=3500)
     print(describe(found))
