@@ -163,6 +163,16 @@ BROKER_URL = env.url(
 )
 
 
+# A connection whose other end is gone without a word ends within a minute, not after hours. An
+# address may say otherwise (`?keepalives_idle=…`). A unix socket needs none of this.
+KEEPALIVE = {
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "60000",
+}
+
+
 def database_settings(url: str) -> dict[str, Any]:
     """Return Django's connection settings for a PostgreSQL address.
 
@@ -179,6 +189,7 @@ def database_settings(url: str) -> dict[str, Any]:
         # A connection that died with the server is noticed on checkout and replaced.
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
+            **KEEPALIVE,
             **parts,
             "pool": {
                 "min_size": 0,
@@ -501,6 +512,9 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "unacked_restore_throttle": 1,
     "unacked_restore_interval": 5,
 }
+# Redis gives the lowest number first: messages of the schedule and of work that a dead worker left
+# (`jobs.hints`) come before those of a large run.
+CELERY_TASK_DEFAULT_PRIORITY = 3
 CELERY_TASK_TIME_LIMIT = None
 CELERY_TIMEZONE = "UTC"
 # The schedule below is all of it: a file of last times would only be one more to damage.
@@ -568,3 +582,5 @@ if EMAIL_HOST:
         "schedule": 60,
         "options": {"queue": "pipeline", "expires": 60},
     }
+for _entry in CELERY_BEAT_SCHEDULE.values():
+    _entry["options"] |= {"priority": 0}  # type: ignore[operator]

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -36,6 +38,10 @@ SWEEP_LIMIT = 200
 QUEUE_LIMIT = 1000
 #: How often a process looks for further rows to hint at.
 PULL_SECONDS = 1.0
+#: Priorities of messages (`CELERY_TASK_DEFAULT_PRIORITY`); Redis gives the lowest number first. What
+#: a dead worker left behind does not wait for the hints of a large run.
+FIRST, USUAL = 0, 3
+_priority: ContextVar[int] = ContextVar("priority", default=USUAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +60,39 @@ class Message:
 _next_pull: dict[type[ClaimableJob], float] = {}
 
 
-def send_hints(job_class: type[ClaimableJob], job_ids: Sequence[int]) -> None:
+def send_hints(
+    job_class: type[ClaimableJob], job_ids: Sequence[int], *, priority: int = USUAL
+) -> None:
     """Send hints for the first of these rows when the transaction commits.
 
     Hints for the others follow when these are claimed.
     """
-    if job_ids:
-        ids = list(job_ids)[:SWEEP_LIMIT]
-        job_class._default_manager.filter(pk__in=ids).update(hinted_at=database_time())
-        transaction.on_commit(lambda: find_kind(job_class).send(ids))
+    if not job_ids:
+        return
+    ids = list(job_ids)[:SWEEP_LIMIT]
+    job_class._default_manager.filter(pk__in=ids).update(hinted_at=database_time())
+
+    def send() -> None:
+        with _at_priority(priority):
+            find_kind(job_class).send(ids)
+
+    transaction.on_commit(send)
+
+
+@contextmanager
+def _at_priority(priority: int) -> Iterator[None]:
+    token = _priority.set(priority)
+    try:
+        yield
+    finally:
+        _priority.reset(token)
 
 
 def resend_hints(kind: JobKind) -> int:
     """Send hints for rows that wait without one; return how many.
 
-    Half go to rows that never had a hint, half to those with the oldest hints.
+    Rows of dead workers come first. Of the rest, half go to rows that never had a hint, half to
+    those with the oldest hints.
     """
     jobs = kind.runnable(kind.job_class._default_manager.filter(cancel_requested=False))
     before = database_time(-RESEND_AFTER)
@@ -78,21 +102,22 @@ def resend_hints(kind: JobKind) -> int:
         | Q(lease_expires_at__gt=F("hinted_at"))
     )
     with transaction.atomic():
-        ids = _lock_rows(
+        left = _lock_rows(
             jobs.filter(expired_condition(), lost, attempt__lt=F("max_attempts")).order_by(
                 "lease_expires_at"
             ),
             SWEEP_LIMIT,
         )
+        room = SWEEP_LIMIT - len(left)
         hinted = jobs.filter(due_condition(), hinted_at__lte=before).order_by("hinted_at", "pk")
-        ids += _lock_rows(hinted, (SWEEP_LIMIT - len(ids)) // 2)
+        ids = _lock_rows(hinted, room // 2)
         ids += _lock_rows(
-            jobs.filter(due_condition(), hinted_at__isnull=True).order_by("pk"),
-            SWEEP_LIMIT - len(ids),
+            jobs.filter(due_condition(), hinted_at__isnull=True).order_by("pk"), room - len(ids)
         )
-        ids += _lock_rows(hinted.exclude(pk__in=ids), SWEEP_LIMIT - len(ids))
+        ids += _lock_rows(hinted.exclude(pk__in=ids), room - len(ids))
+        send_hints(kind.job_class, left, priority=FIRST)
         send_hints(kind.job_class, ids)
-    return len(ids)
+    return len(left) + len(ids)
 
 
 def pull_hints(job_class: type[ClaimableJob], job_id: int) -> None:
@@ -134,6 +159,7 @@ def post(messages: Iterable[Message]) -> None:
                     "retry": False,
                     "expires": RESEND_AFTER.total_seconds(),
                     "time_limit": message.time_limit,
+                    "priority": _priority.get(),
                 }
                 message.task.apply_async((message.job_id,), **options)
             else:

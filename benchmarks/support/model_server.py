@@ -232,9 +232,14 @@ def answer(body: dict[str, Any]) -> str:
             {"reasoning": "r", **{str(n): _events(s) for n, s in enumerate(sentences, start=1)}}
         )
     if "timelines" in schema["properties"]:
-        uids = [key for key in schema["$defs"]["timeline"]["properties"] if key != "reasoning"]
+        asked = schema["$defs"]["timeline"]["properties"]
+        uids = [key for key in asked if key not in ("reasoning", "why")]
         count = schema["properties"]["timelines"]["minItems"]
-        listed = [{"reasoning": "r", **_make_revision(uids, n)} for n in range(count)]
+        cites = "why" in asked
+        why = {"why": _make_whys(uids)} if cites else {}
+        listed = [
+            {"reasoning": "r", **_make_revision(uids, n, cites=cites), **why} for n in range(count)
+        ]
         return _json({"reasoning_summary": "r", "timelines": listed})
     uids = [key for key in schema["properties"] if key != "reasoning"]
     if "texts" in schema["$defs"]:
@@ -271,18 +276,26 @@ def _rows(uids: list[str], number: int) -> dict[str, Any]:
     return rows
 
 
-def _make_revision(uids: list[str], number: int) -> dict[str, Any]:
+def _make_revision(uids: list[str], number: int, *, cites: bool) -> dict[str, Any]:
     """Return rows of which one in five is unchanged from the text.
 
-    In a later timeline, one in two of the others is as in the first.
+    In a later timeline, one in two of the others is as in the first. Where rows of the record can
+    be cited, none is.
     """
     rows = _rows(uids, number)
+    if cites:
+        rows = {uid: [*row[:4], [], [], *row[4:]] for uid, row in rows.items()}
     for at, uid in enumerate(uids):
         if at % 5 == 0:
             rows[uid] = "keep"
         elif number and at % 2:
             rows[uid] = "first"
     return rows
+
+
+def _make_whys(uids: list[str]) -> list[dict[str, str]]:
+    """Return why one event in four moved."""
+    return [{"uid4": uid, "words": "the record has it at this hour"} for uid in uids[1::4]]
 
 
 def _data(text: str, name: str) -> str:

@@ -10,12 +10,14 @@ from datetime import timedelta
 
 import pytest
 from celery import current_app
+from django.conf import settings
 
 from jobs import hints
+from jobs.leases.claims import claim
 from jobs.leases.clock import database_time
 from jobs.registry import find_kind
 from jobs.tasks import sweep
-from tests.worlds.job_rows import stage_rows
+from tests.worlds.job_rows import expire_lease, stage_row, stage_rows
 from timelines.models import StageRun
 from timelines.tasks import find_waiting_stages
 
@@ -56,6 +58,37 @@ def test_a_message_expires_when_it_would_be_repeated():
         message = channel.basic_get("pipeline", no_ack=True)
     assert message.headers["expires"] is not None
     assert json.loads(message.body)[0] == [row.pk]
+
+
+def test_work_of_a_dead_worker_does_not_wait_behind_a_large_run():
+    waiting, dead = stage_rows(3), stage_row()
+    hints.send_hints(StageRun, [row.pk for row in waiting])
+    claim(StageRun, dead.pk)
+    expire_lease(dead)
+    assert hints.resend_hints(find_kind(StageRun)) == 1
+    assert [_take("pipeline") for _ in range(2)] == [dead.pk, waiting[0].pk]
+    hints.send_hints(StageRun, [dead.pk])
+    assert _take("pipeline") == waiting[1].pk, "later hints of that process wait their turn"
+
+
+def test_the_schedule_comes_before_hints():
+    """Otherwise nothing is swept while a queue is long."""
+    assert settings.CELERY_TASK_DEFAULT_PRIORITY == hints.USUAL
+    for entry in settings.CELERY_BEAT_SCHEDULE.values():
+        assert entry["options"]["priority"] == hints.FIRST
+    (row,) = stage_rows(1)
+    hints.send_hints(StageRun, [row.pk])
+    sweep.apply_async(**settings.CELERY_BEAT_SCHEDULE["sweep"]["options"])
+    assert _take("pipeline") is None
+    assert _take("pipeline") == row.pk
+
+
+def _take(queue: str) -> int | None:
+    """The id in the next message of the queue, None if it has none."""
+    with current_app.connection_for_write() as broker, broker.channel() as channel:
+        message = channel.basic_get(queue, no_ack=True)
+    (ids, *_) = json.loads(message.body)
+    return ids[0] if ids else None
 
 
 def test_a_worker_pulls_hints_of_its_own_run_once_most_were_taken(monkeypatch):
