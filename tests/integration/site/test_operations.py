@@ -9,6 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.actions import add_role
 from accounts.models import AuditEvent, Notification, Role, User
 from jobs.health import presence
 from jobs.health.broker import open_broker
@@ -90,7 +91,7 @@ def test_a_broker_that_is_away_is_named(client, monkeypatch):
     assert "queues and workers are unknown" in text
 
 
-def test_a_lost_and_a_failed_job_have_a_link_to_their_page(client):
+def test_a_lost_and_a_failed_job_have_a_link_to_their_page(client, operator):
     job = stage_row(state="running", lease_expires_at=database_time())
     job.__class__.objects.filter(pk=job.pk).update(lease_expires_at="2020-01-01T00:00Z")
     stage_row(state="failed", finished_at=timezone.now(), reasons=["attempt 3: OutOfTime"])
@@ -101,7 +102,11 @@ def test_a_lost_and_a_failed_job_have_a_link_to_their_page(client):
     assert "attempt 3: OutOfTime" in text
     assert "long ago" not in text
     run = Run.objects.get(cases__stages__pk=job.pk)
-    assert reverse("timelines:run", args=[run.public_id]) in text
+    address = reverse("timelines:run", args=[run.public_id])
+    assert run.study.name in text
+    assert address not in text, "the operator has no role in the study"
+    add_role(study=run.study, user=operator, role=Role.ADMIN, by=None)
+    assert address in client.get(PAGE).text
     assert 'name="job"' not in text, "a study's page decides on the jobs of its runs"
 
 
