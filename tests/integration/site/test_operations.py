@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from accounts.actions import add_role
 from accounts.models import AuditEvent, Notification, Role, User
+from config.backups.history import record_failed, record_made
 from jobs.health import presence
 from jobs.health.broker import open_broker
 from jobs.health.presence import Worker, report
@@ -168,6 +169,15 @@ def test_storage_messages_and_versions(client):
         "all applied",
     ):
         assert words in text
+
+
+def test_the_last_backup_and_why_one_failed(client):
+    record_made(name="one", by=None, detail={"bytes": 5_000_000, "encrypted": True})
+    text = " ".join(client.get(PAGE).text.split())
+    assert "UTC, 4.8\xa0MB, encrypted" in text
+    assert "No backup" not in text
+    record_failed(name="two", by=None, reason="The disk is full.")
+    assert "The last backup failed. The disk is full." in client.get(PAGE).text
 
 
 def test_htmx_gets_the_part_that_changes(client):
