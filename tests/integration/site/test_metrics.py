@@ -30,7 +30,6 @@ from llm_runtime.base import ModelReply, ModelRequest
 from llm_runtime.calls.calling import Call
 from llm_runtime.ledger import DatabaseLedger
 from tests import factories
-from tests.marks import deep
 from tests.paths import ROOT
 from tests.worlds.job_rows import expire_lease, stage_row, stage_rows
 from timelines.models import STAGE_ORDER, Run, StageBatch, StageRun
@@ -224,16 +223,16 @@ CASES = 100_000
 FILL = """
 SET LOCAL session_replication_role = replica;
 INSERT INTO timelines_caserun (public_id, run_id, encounter_id, rounds, state)
-    SELECT 'case' || n, %(run)s, n, 0, 'waiting' FROM generate_series(1, %(cases)s) n;
+    SELECT 'case' || n, %(run)s, 1000 + n, 0, 'waiting' FROM generate_series(1, %(cases)s) n;
 INSERT INTO timelines_stagerun (case_run_id, stage, state, attempt, max_attempts, outages, fence, worker, queued_at,
     hinted_at, cancel_requested, reasons, progress)
     SELECT c.id, s, CASE s WHEN 'tag' THEN 'succeeded' WHEN 'uids' THEN 'queued' ELSE 'blocked' END, 0, 3, 0, 0, '', now(),
         CASE WHEN s = 'uids' AND c.id %% 2 = 0 THEN now() END, false, '{}', '{}'
-    FROM timelines_caserun c, unnest(%(stages)s::text[]) s WHERE c.run_id = %(run)s;
+    FROM timelines_caserun c, unnest(%(stages)s::text[]) s WHERE c.encounter_id > 1000;
 """
 
 
-@deep
+@pytest.mark.deep
 def test_a_long_queue_is_looked_at_in_part(client):
     run = stage_row().case_run.run
     values = {"run": run.pk, "cases": CASES, "stages": list(STAGE_ORDER)}
