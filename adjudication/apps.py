@@ -61,7 +61,7 @@ class AdjudicationConfig(AppConfig):
             register_traces,
             register_withheld,
         )
-        from jobs.registry import register
+        from jobs.registry import JobPage, register
         from jobs.webhooks.registry import register_ended
         from llm_runtime.exchange.runs import register_exchange
         from timelines.registry import register_case_link, register_case_question
@@ -80,13 +80,17 @@ class AdjudicationConfig(AppConfig):
             PlantedRecall,
             send_recall_hints,
             queue="judge",
-            find_page=lambda job: reverse("adjudication:planted_recall", args=[job.public_id]),
+            find_page=lambda job: JobPage(
+                reverse("adjudication:planted_recall", args=[job.public_id]), job.study
+            ),
         )
         register(RunFigures, send_figures_hints)
         register(
             StudyReport,
             send_study_report_hints,
-            find_page=lambda job: reverse("adjudication:launch", args=[job.launch.public_id]),
+            find_page=lambda job: JobPage(
+                reverse("adjudication:launch", args=[job.launch.public_id]), job.launch.study
+            ),
         )
         register(GuessTest, send_guess_test_hints)
         register_ended("judge_run.ended", find_ended_judge_runs)

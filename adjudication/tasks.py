@@ -26,6 +26,7 @@ from adjudication.recipes.report.writing import execute_report
 from adjudication.review.guess_test import execute_guess_test
 from jobs.hints import Message, post, pull_hints
 from jobs.limits import hard_limit
+from jobs.registry import JobPage
 
 logger = logging.getLogger(__name__)
 
@@ -129,9 +130,9 @@ def find_run_games(game_id: int) -> QuerySet[Any]:
     return Game.objects.filter(run__in=Game.objects.filter(pk=game_id).values("run")).order_by("pk")
 
 
-def find_judge_run_page(job: Any) -> str:
-    """Return the address of the page of a game's or a preparation's run."""
-    return reverse("adjudication:judge_run", args=[job.run.public_id])
+def find_judge_run_page(job: Any) -> JobPage:
+    """Return the page of the judge run of a game or a preparation."""
+    return JobPage(reverse("adjudication:judge_run", args=[job.run.public_id]), job.run.study)
 
 
 def find_runnable_games(games: QuerySet[Any]) -> QuerySet[Any]:

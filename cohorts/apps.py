@@ -41,7 +41,7 @@ class CohortsConfig(AppConfig):
             register_import_end_hook,
             register_losses,
         )
-        from jobs.registry import register
+        from jobs.registry import JobPage, register
         from timelines.registry import (
             ExportView,
             register_as_of,
@@ -54,19 +54,25 @@ class CohortsConfig(AppConfig):
         register(
             WindowResult,
             send_window_hints,
-            find_page=lambda job: reverse("cohorts:window_result", args=[job.public_id]),
+            find_page=lambda job: JobPage(
+                reverse("cohorts:window_result", args=[job.public_id]), job.version.window.study
+            ),
         )
         register_study_run_hook(lambda run: start_ranking(run.study))
         register(Documenting, send_documenting_hints)
         register(
             AsOfReport,
             send_report_hints,
-            find_page=lambda job: reverse("cohorts:as_of_report", args=[job.public_id]),
+            find_page=lambda job: JobPage(
+                reverse("cohorts:as_of_report", args=[job.public_id]), job.study
+            ),
         )
         register(
             LeakageCheck,
             send_check_hints,
-            find_page=lambda job: reverse("cohorts:leakage_check", args=[job.public_id]),
+            find_page=lambda job: JobPage(
+                reverse("cohorts:leakage_check", args=[job.public_id]), job.study
+            ),
         )
         register_study_run_hook(start_documenting)
         register_as_of(as_of_address)

@@ -18,7 +18,7 @@ class EhrConfig(AppConfig):
         from ehr.tasks import runnable_imports, send_deletion_hints, send_import_hints
         from ehr.uploads.cards import datasets_card
         from ehr.uploads.names import UploadRefused
-        from jobs.registry import register
+        from jobs.registry import JobPage, register
         from jobs.webhooks.registry import find_ended_jobs, register_ended
 
         register_refusals(
@@ -29,13 +29,15 @@ class EhrConfig(AppConfig):
             send_import_hints,
             queue="ingest",
             runnable=runnable_imports,
-            find_page=lambda job: reverse("ehr:upload", args=[job.upload.public_id]),
+            find_page=lambda job: JobPage(
+                reverse("ehr:upload", args=[job.upload.public_id]), job.upload.study
+            ),
         )
         register(
             DatasetDeletion,
             send_deletion_hints,
             queue="ingest",
-            find_page=lambda job: reverse("ehr:deletion", args=[job.public_id]),
+            find_page=lambda job: JobPage(reverse("ehr:deletion", args=[job.public_id]), job.study),
         )
         imports = ImportJob.objects.filter(kind=ImportJob.Kind.IMPORT)
         imports = imports.annotate(study_id=F("upload__study_id"))

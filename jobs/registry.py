@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from accounts.models import Study
 from jobs.models import ClaimableJob
 
 #: Puts one message per id on the broker.
@@ -21,8 +22,18 @@ Runnable = Callable[[QuerySet[Any]], QuerySet[Any]]
 Beside = Callable[[int], QuerySet[Any]]
 #: How many of these jobs each queue has.
 CountQueues = Callable[[QuerySet[Any]], Mapping[str, int]]
-#: The address of the page of a job; None if it has none.
-FindPage = Callable[[Any], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class JobPage:
+    """The address of a page on which admins of the study see and retry a job."""
+
+    url: str
+    study: Study
+
+
+#: The page of a job; None if it has none.
+FindPage = Callable[[Any], JobPage | None]
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ class TimelinesConfig(AppConfig):
             register_losses,
             register_traces,
         )
-        from jobs.registry import register
+        from jobs.registry import JobPage, register
         from jobs.webhooks.registry import find_ended_jobs, register_ended
         from llm_runtime.exchange.runs import register_exchange
         from timelines.access.authoring import TIMELINE_PAGES, closed_to_unaided, guard_unaided
@@ -53,6 +53,7 @@ class TimelinesConfig(AppConfig):
         from timelines.search.indexing import index_mentions
         from timelines.tasks import (
             count_stage_queues,
+            find_run_page,
             find_waiting_stages,
             runnable_exports,
             runnable_stages,
@@ -76,24 +77,26 @@ class TimelinesConfig(AppConfig):
             queue=count_stage_queues,
             runnable=runnable_stages,
             beside=find_waiting_stages,
-            find_page=lambda job: reverse("timelines:run", args=[job.case_run.run.public_id]),
+            find_page=lambda job: find_run_page(job.case_run.run),
         )
         register(
             RunPreparation,
             send_preparation_hints,
-            find_page=lambda job: reverse("timelines:run", args=[job.run.public_id]),
+            find_page=lambda job: find_run_page(job.run),
         )
         register(
             Evaluation,
             send_evaluation_hints,
             queue="embed",
-            find_page=lambda job: reverse("timelines:evaluation", args=[job.public_id]),
+            find_page=lambda job: JobPage(
+                reverse("timelines:evaluation", args=[job.public_id]), job.study
+            ),
         )
         register(
             Export,
             send_export_hints,
             runnable=runnable_exports,
-            find_page=lambda job: reverse("timelines:exports"),
+            find_page=lambda job: JobPage(reverse("timelines:exports"), job.study),
         )
         register_ended("run.ended", find_ended_runs)
         register_ended(

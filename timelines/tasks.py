@@ -10,9 +10,11 @@ from typing import Any
 
 from celery import shared_task
 from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.urls import reverse
 
 from jobs.hints import Message, post, pull_hints
 from jobs.limits import hard_limit
+from jobs.registry import JobPage
 from timelines.case_state import CaseState
 from timelines.evaluations.actions import execute_evaluation
 from timelines.exports.actions import delete_expired_exports
@@ -71,6 +73,11 @@ def count_stage_queues(stages: QuerySet[Any]) -> dict[str, int]:
 
 def _find_queue(run: Run, stage: str, *, begun: bool) -> str:
     return find_queue(run.backbone, stage, kept=is_copied(run, stage), begun=begun)
+
+
+def find_run_page(run: Run) -> JobPage:
+    """Return the page on which the jobs of a run are retried."""
+    return JobPage(reverse("timelines:run", args=[run.public_id]), run.study)
 
 
 def runnable_stages(stages: QuerySet[Any]) -> QuerySet[Any]:

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils import timezone
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from config.health.backups import find_backups
+from config.backups.history import last_backup, last_good_backup
 from config.health.installation import count_messages, find_trail
 from jobs.health.waiting import load_waiting, sum_queues
 
@@ -40,14 +40,16 @@ def collect_jobs() -> Iterator[Metric]:
 
 def collect_trail() -> Iterator[Metric]:
     """Yield the length and the age of the audit trail, and of the backup."""
-    trail, backups = find_trail(), find_backups()
+    trail, last, good = find_trail(), last_backup(), last_good_backup()
     events = CounterMetricFamily("occurrent_audit_events_total", "Events of the audit trail.")
     events.add_metric([], trail.sequence)
     yield events
     yield _build_age("occurrent_audit_head_age_seconds", "Age of its last event.", trail.at)
-    yield _build_age("occurrent_backup_age_seconds", "Age of the last good backup.", backups.made)
+    yield _build_age(
+        "occurrent_backup_age_seconds", "Age of the last good backup.", good.at if good else None
+    )
     failed = _gauge("occurrent_backup_failed", "1 if the last backup failed.")
-    failed.add_metric([], float(backups.last_failed))
+    failed.add_metric([], float(last is not None and not last.ok))
     yield failed
 
 

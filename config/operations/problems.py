@@ -56,13 +56,13 @@ def _find_in_database(state: State) -> Iterator[str]:
 
 
 def _find_in_backups(state: State, now: datetime) -> Iterator[str]:
-    backups = state.backups
-    if backups.last_failed:
-        yield "The last backup failed. The audit trail has the reason; docs/backups.md says more."
-    elif backups.made is None:
-        yield "No backup was made yet."
-    elif now - backups.made > BACKUP_OVERDUE:
-        yield f"The last backup is {describe_duration(now - backups.made)} old."
+    last, good = state.backup, state.good_backup
+    if last is not None and not last.ok:
+        yield f"The last backup failed. {last.reason}".strip()
+    elif good is None:
+        yield "No backup was made yet. Run manage.py backup."
+    elif now - good.at > BACKUP_OVERDUE:
+        yield f"The last backup is {describe_duration(now - good.at)} old."
 
 
 def _find_in_messages(state: State) -> Iterator[str]:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.utils import timezone
 
-from config.health.backups import Backups, find_backups
+from config.backups.history import Backup, last_backup, last_good_backup
 from config.health.installation import (
     Disk,
     Messages,
@@ -52,14 +52,18 @@ class BrokerState:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Everything on the page. `broker` is None if it does not answer."""
+    """Everything on the page.
+
+    `broker` is None if it does not answer. `backup` is the last one, which may have failed.
+    """
 
     broker: BrokerState | None
     queues: tuple[QueueLine, ...]
     waiting: tuple[Waiting, ...]
     stuck: tuple[StuckJob, ...]
     disks: tuple[Disk, ...]
-    backups: Backups
+    backup: Backup | None
+    good_backup: Backup | None
     trail: Trail
     messages: Messages
     versions: Mapping[str, str]
@@ -80,7 +84,8 @@ def load_state() -> State:
         waiting=waiting,
         stuck=tuple(find_stuck()),
         disks=tuple(find_disks()),
-        backups=find_backups(),
+        backup=last_backup(),
+        good_backup=last_good_backup(),
         trail=find_trail(),
         messages=count_messages(),
         versions=list_versions(),

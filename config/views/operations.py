@@ -15,7 +15,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.permissions import NotAllowed
+from accounts.permissions import STUDY_ADMINS, NotAllowed
+from accounts.scoping import find_studies
 from config.operations.problems import find_problems
 from config.operations.state import load_state
 from jobs.health.stuck import retry_stuck
@@ -45,7 +46,10 @@ def operations(request: Any) -> HttpResponse:
     """Show the page; htmx gets the part that changes."""
     state = load_state()
     template = "operations/_live.html" if request.htmx else "operations/page.html"
-    return render(request, template, {"state": state, "problems": find_problems(state)})
+    # A link to a page that the operator may not open would only lead to a refusal.
+    mine = set(find_studies(request.user, STUDY_ADMINS).values_list("pk", flat=True))
+    context = {"state": state, "problems": find_problems(state), "administered": mine}
+    return render(request, template, context)
 
 
 @require_GET

@@ -16,7 +16,7 @@ from jobs import actions, registry
 from jobs.hints import send_hints
 from jobs.leases.clock import database_time
 from jobs.models import ClaimableJob, JobState
-from jobs.registry import JobKind
+from jobs.registry import JobKind, JobPage
 
 #: The sweeper ends or repeats a job much sooner after its lease.
 OVERDUE = timedelta(minutes=2)
@@ -39,7 +39,7 @@ class StuckJob:
     why: str
     reason: str
     since: Any
-    page: str | None
+    page: JobPage | None
 
     @property
     def may_retry(self) -> bool:

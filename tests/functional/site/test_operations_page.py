@@ -1,4 +1,6 @@
-"""The operator's page in a real browser: it refreshes, and fits every width.
+"""The operator's page in a real browser.
+
+It refreshes, and fits every width.
 
 axe in both themes. Pictures go to ARTIFACTS (default `var/artifacts`), which is not committed.
 """

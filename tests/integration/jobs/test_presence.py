@@ -16,6 +16,11 @@ from config.services.processes import wait_until
 from jobs.health import presence
 from jobs.health.broker import open_broker
 from jobs.health.presence import Worker, find_sweep_age, find_workers, note_sweep, report
+from jobs.metrics import counters
+from jobs.metrics.stored import load_stored
+from jobs.models import Webhook, WebhookDelivery
+from jobs.tasks import send_delivery_hints
+from tests import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -23,14 +28,15 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def empty(services) -> None:
     with open_broker() as broker:
-        broker.delete(presence.KEY, presence.SWEPT)
+        broker.delete(presence.KEY, presence.SWEPT, counters.KEY)
 
 
 @pytest.fixture
 def worker(process_environment) -> Iterator[subprocess.Popen[bytes]]:
-    options = ["--queues", "embed,judge", "--pool", "prefork", "--concurrency", "2"]
+    options = ["--queues", "pipeline,judge", "--pool", "prefork", "--concurrency", "2"]
     command = [sys.executable, "-m", "celery", "--app", "config", "worker", *options]
-    process = subprocess.Popen(command, env=process_environment, start_new_session=True)
+    environment = {**process_environment, "METRICS_TOKEN": "t" * 40}
+    process = subprocess.Popen(command, env=environment, start_new_session=True)
     yield process
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
@@ -42,17 +48,32 @@ def load() -> list[presence.Presence]:
         return find_workers(broker)
 
 
+def fail_delivery() -> None:
+    """Let the worker send a message to a host that does not exist."""
+    study = factories.make_study()
+    hook = Webhook.objects.create(study=study, url="https://receiver.invalid/", secret="s" * 64)
+    delivery = WebhookDelivery.objects.create(webhook=hook, event="test", object_id="a" * 12)
+    send_delivery_hints([delivery.pk])
+    failed = WebhookDelivery.objects.filter(pk=delivery.pk, reasons__len=1)
+    assert wait_until(failed.exists, seconds=120)
+
+
 @pytest.mark.slow
 def test_a_worker_is_known_with_its_queues_until_it_ends(worker):
     assert wait_until(lambda: bool(load()), seconds=120)
     (found,) = load()
     assert found.alive
     assert found.worker == Worker(
-        socket.gethostname(), worker.pid, ("embed", "judge"), "prefork", 2
+        socket.gethostname(), worker.pid, ("judge", "pipeline"), "prefork", 2
     )
+    fail_delivery()
     worker.send_signal(signal.SIGTERM)
     assert worker.wait(60) == 0
     assert load() == []
+    with open_broker() as broker:
+        counted = load_stored(broker)
+    failed = ("occurrent_attempts_failed_total", "WebhookDelivery", "yes")
+    assert counted[failed] == 1, "a process that ends sends what it has counted"
 
 
 @pytest.mark.slow

@@ -9,7 +9,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.actions import add_role
 from accounts.models import AuditEvent, Notification, Role, User
+from config.backups.history import record_failed, record_made
 from jobs.health import presence
 from jobs.health.broker import open_broker
 from jobs.health.presence import Worker, report
@@ -90,7 +92,7 @@ def test_a_broker_that_is_away_is_named(client, monkeypatch):
     assert "queues and workers are unknown" in text
 
 
-def test_a_lost_and_a_failed_job_have_a_link_to_their_page(client):
+def test_a_lost_and_a_failed_job_have_a_link_to_their_page(client, operator):
     job = stage_row(state="running", lease_expires_at=database_time())
     job.__class__.objects.filter(pk=job.pk).update(lease_expires_at="2020-01-01T00:00Z")
     stage_row(state="failed", finished_at=timezone.now(), reasons=["attempt 3: OutOfTime"])
@@ -101,7 +103,11 @@ def test_a_lost_and_a_failed_job_have_a_link_to_their_page(client):
     assert "attempt 3: OutOfTime" in text
     assert "long ago" not in text
     run = Run.objects.get(cases__stages__pk=job.pk)
-    assert reverse("timelines:run", args=[run.public_id]) in text
+    address = reverse("timelines:run", args=[run.public_id])
+    assert run.study.name in text
+    assert address not in text, "the operator has no role in the study"
+    add_role(study=run.study, user=operator, role=Role.ADMIN, by=None)
+    assert address in client.get(PAGE).text
     assert 'name="job"' not in text, "a study's page decides on the jobs of its runs"
 
 
@@ -163,6 +169,15 @@ def test_storage_messages_and_versions(client):
         "all applied",
     ):
         assert words in text
+
+
+def test_the_last_backup_and_why_one_failed(client):
+    record_made(name="one", by=None, detail={"bytes": 5_000_000, "encrypted": True})
+    text = " ".join(client.get(PAGE).text.split())
+    assert "UTC, 4.8\xa0MB, encrypted" in text
+    assert "No backup" not in text
+    record_failed(name="two", by=None, reason="The disk is full.")
+    assert "The last backup failed. The disk is full." in client.get(PAGE).text
 
 
 def test_htmx_gets_the_part_that_changes(client):
