@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from allauth.usersessions.models import UserSession
@@ -47,7 +48,7 @@ def grace(study):
     return make_user(study, Role.CLINICIAN, username="grace")
 
 
-def window(person: User | None = None, **headers: str) -> Client:
+def window(person: User | None = None, **headers: Any) -> Client:
     """A browser, with the session of a sign-in by password."""
     client = Client(**headers)
     if person is not None:
@@ -66,7 +67,9 @@ def actions(prefix: str) -> list[str]:
 def make_link(admin: User, role: str = "reviewer") -> tuple[str, Client]:
     client = window(admin)
     page = client.post("/study/people/invite/", {"label": "Dr Hopper", "role": role})
-    return re.search(r"http://testserver(/invitation/[^<]+)<", page.text)[1], client
+    found = re.search(r"http://testserver(/invitation/[^<]+)<", page.text)
+    assert found is not None
+    return found[1], client
 
 
 def test_a_link_creates_an_account_with_the_role_once(admin, study):

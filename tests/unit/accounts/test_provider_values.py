@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from typing import Any
 
 import jwt
 import pytest
@@ -32,10 +33,10 @@ def sign(key: int = 0, kid: str | None = "a", algorithm: str = "RS256", **change
     now = int(time.time())
     claims = {"iss": ISSUER, "aud": US, "sub": "ada", "iat": now, "exp": now + 300, **changed}
     headers = {"kid": kid} if kid else None
-    secret = KEYS[key] if algorithm == "RS256" else "s" * 32
+    secret: Any = {"RS256": KEYS[key], "none": None}.get(algorithm, "s" * 32)
     return jwt.encode(
         {k: v for k, v in claims.items() if v is not None},
-        secret if algorithm != "none" else None,
+        secret,
         algorithm=algorithm,
         headers=headers,
     )
