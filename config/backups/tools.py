@@ -99,7 +99,7 @@ def _run(
 
     Raises BackupError if it fails. An error in the body ends the tool.
     """
-    with _service_file() as file, tempfile.TemporaryFile() as errors:
+    with service_file() as file, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             [find_tool(name, folder), f"--dbname=service={SERVICE}", *options],
             env={**os.environ, "PGSERVICEFILE": str(file)},
@@ -120,7 +120,7 @@ def _run(
 
 
 @contextmanager
-def _service_file() -> Iterator[Path]:
+def service_file() -> Iterator[Path]:
     """Write the connection's address to a file that only we can read.
 
     A password in the arguments of a program would be in the list of processes.

@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
+from django.db import connections
 
 from config.backups.encryption import (
     create_key,
@@ -27,7 +28,7 @@ from config.backups.manifest import (
     write_manifest,
 )
 from config.backups.streams import Counted, hash_file, read_while_writing
-from config.backups.tools import explain, find_tool
+from config.backups.tools import explain, find_tool, service_file
 
 PLAIN = b"three pages of notes " * 10_000
 
@@ -283,6 +284,23 @@ def test_errors_of_tools_quote_no_value():
 def test_a_missing_tool_says_what_to_install(tmp_path):
     with pytest.raises(BackupError, match="client programs"):
         find_tool("pg_dump", tmp_path)
+
+
+def test_tools_get_the_address_in_a_file_that_only_we_read(monkeypatch):
+    address = {"NAME": "occurrent", "USER": "owner", "PASSWORD": "a b#c", "HOST": "db", "PORT": ""}
+    options = {"sslmode": "require", "pool": {"max_size": 2}}
+    monkeypatch.setattr(connections["default"], "settings_dict", address | {"OPTIONS": options})
+    with service_file() as path:
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert path.read_text().splitlines() == [
+            "[occurrent_backup]",
+            "dbname=occurrent",
+            "user=owner",
+            "password=a b#c",
+            "host=db",
+            "sslmode=require",
+        ]
+    assert not path.exists()
 
 
 def test_secrets_are_named_without_their_values(settings, monkeypatch):
