@@ -91,8 +91,8 @@ def send_request(client: Client, row: Row, path: str, world: World) -> Reply:
     return Reply(classify_answer(response), *extract_texts(content), events)
 
 
-#: What is shown or read by a script, and no file.
-SHOWN = ("text/html", "application/json", "application/vnd.oai.openapi")
+#: What is shown or read by a script, and no file. Pages that show figures are recorded themselves.
+SHOWN = ("text/html", "application/json", "application/vnd.oai.openapi", "image/svg+xml")
 
 
 def is_download(response: Any) -> bool:
