@@ -68,7 +68,8 @@ GROUPS = (
         )
         | _names(
             "adjudication_api",
-            "games_file findings_file judge_report_table packet_report_table packet_decisions",
+            "games_file findings_file judge_report_table packet_report_table packet_decisions"
+            " launch_report_file",
         )
         | _names(
             "cohorts",
@@ -90,7 +91,10 @@ GROUPS = (
             "adjudication",
             "dashboard judge_changes report_card study_report planted_recall",
         )
-        | _names("adjudication_api", "judge_report judge_changes packet_report")
+        | _names(
+            "adjudication_api",
+            "judge_report judge_changes packet_report launch_report planted_recall",
+        )
         | _names("cohorts", "trajectories trajectory_view trajectory attention_rank")
         | _names("cohorts_api", "trajectory attention_rank"),
     ),
@@ -105,7 +109,10 @@ GROUPS = (
             "adjudication",
             "judge_run_new judge_game_again packet_new recipe_launch study_report_new",
         )
-        | _names("adjudication_api", "judge_runs judge_game_again packet_preview packet_draw")
+        | _names(
+            "adjudication_api",
+            "judge_runs judge_game_again packet_preview packet_draw recipe_launch",
+        )
         | _names(
             "cohorts",
             "concept_import concept_sample_draw window_evaluate window_result_update as_of_new"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import F
 from django.utils.crypto import salted_hmac
 
@@ -67,7 +67,7 @@ def make_key(*words: str) -> str:
 def spend(key: str, limit: Limit) -> Count:
     """Count one more; the window of a limit that is reached stays."""
     values: dict[str, str | int] = {"key": key, **asdict(limit)}
-    with transaction.atomic(), connection.cursor() as cursor:
+    with connection.cursor() as cursor:
         cursor.execute(_SPEND, values)
         count, seconds = cursor.fetchone()
     return Count(key, count, limit.most, int(seconds))
