@@ -131,7 +131,8 @@ GROUPS = (
     Group(
         "passwords",
         20,
-        _names("accounts", "password_change account_create account_reset")
+        _names("accounts", "password_change account_create account_reset provider_connect")
+        | frozenset({"account_reauthenticate"})
         | _names("adjudication", "review_sign")
         | _names("adjudication_api", "review_sign"),
         starts=True,

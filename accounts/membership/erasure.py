@@ -14,6 +14,7 @@ from accounts.actions import remove_role
 from accounts.audit.trail import record
 from accounts.models import (
     ApiToken,
+    Invitation,
     Membership,
     Notification,
     NotificationChoice,
@@ -24,7 +25,7 @@ from accounts.models import (
 from accounts.permissions import NotAllowed
 
 #: Applications of the sign-in library, with addresses and keys of a person, where installed.
-SIGN_IN_APPS = ("account", "mfa", "socialaccount")
+SIGN_IN_APPS = ("account", "mfa", "socialaccount", "usersessions")
 
 
 @transaction.atomic
@@ -67,6 +68,8 @@ def _find_personal() -> list[tuple[type[Model], str]]:
         (Notification, "recipient"),
         (NotificationChoice, "user"),
         (StoredAnswer, "user"),
+        # its label may be the person's name
+        (Invitation, "used_by"),
     ]
     for label in SIGN_IN_APPS:
         if apps.is_installed(f"allauth.{label}"):

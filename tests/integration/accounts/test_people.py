@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from allauth.socialaccount.models import SocialAccount
 from allauth.usersessions.models import UserSession
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
@@ -21,6 +22,7 @@ from accounts.invitations.actions import (
     invite,
     withdraw,
 )
+from accounts.membership.erasure import erase_account
 from accounts.models import AuditEvent, Invitation, Membership, Role, User
 from accounts.permissions import NotAllowed
 from accounts.provider.values import GroupRole
@@ -257,6 +259,17 @@ def test_deactivating_on_the_page_ends_sessions_for_good(admin, grace):
 )
 def test_browsers_have_names(agent, name):
     assert name_browser(agent) == name
+
+
+def test_an_erased_person_leaves_no_session_invitation_or_account_at_the_provider(admin, grace):
+    path, _ = make_link(admin)
+    client = window(grace)
+    client.post(path)
+    SocialAccount.objects.create(user=grace, provider="https://login.example.org", uid="grace")
+    gone = erase_account(user=grace, by=None)
+    assert gone["accounts_invitation"] == gone["socialaccount_socialaccount"] == 1
+    assert gone["usersessions_usersession"] == 1
+    assert client.get("/").status_code == 302
 
 
 # Who can see what.
