@@ -37,7 +37,7 @@ def operator(services, settings) -> User:
 
 @pytest.fixture
 def busy() -> None:
-    """Jobs that wait for a queue without a worker, a lost one and a failed one."""
+    """Jobs that wait without a worker, a lost one and failed ones."""
     stage_rows(7)
     Run.objects.update(backbone="prompted")
     lost = stage_row(state="running", lease_expires_at=database_time())

@@ -174,7 +174,7 @@ def test_storage_messages_and_versions(client):
 def test_the_last_backup_and_why_one_failed(client):
     record_made(name="one", by=None, detail={"bytes": 5_000_000, "encrypted": True})
     text = " ".join(client.get(PAGE).text.split())
-    assert "UTC, 4.8\xa0MB, encrypted" in text
+    assert "UTC, 4.8 MB, encrypted" in text
     assert "No backup" not in text
     record_failed(name="two", by=None, reason="The disk is full.")
     assert "The last backup failed. The disk is full." in client.get(PAGE).text
