@@ -10,8 +10,8 @@ import os
 import sys
 
 from config.env import EnvError
+from config.releases.version import read_version
 from config.services.errors import ServiceError
-from config.version import read_version
 
 WITHOUT_SERVICES = frozenset(
     {

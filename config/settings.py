@@ -20,9 +20,9 @@ from accounts.ids import ALPHABET, PUBLIC_ID_LENGTH
 from config.env import BASE_DIR, Env, EnvError
 from config.logging import logging_config
 from config.openid import read_provider
+from config.releases.version import read_version
 from config.secret_key import stored_secret_key
 from config.services.paths import default_paths
-from config.version import read_version
 from llm_runtime.roles import PRESETS
 
 env = Env()

@@ -18,7 +18,7 @@ from packaging.version import InvalidVersion, Version
 from config.env import BASE_DIR
 from config.releases.changelog import find_faults, find_released, read_changelog
 from config.releases.locks import find_lock_faults
-from config.version import read_version
+from config.releases.version import read_version
 
 #: What the database of the release before looks like; tests migrate it.
 FIXTURES = BASE_DIR / "tests" / "data" / "upgrades"

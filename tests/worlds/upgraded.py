@@ -85,7 +85,7 @@ def find_applied(dump: str) -> set[tuple[str, str]]:
 
 @contextmanager
 def connect_to_release(path: Path) -> Iterator[None]:
-    """Restore the file into a database of its own, and connect to it as the owner."""
+    """Restore the file into a new database, and connect to it as the owner."""
     before = connection.settings_dict
     server = {"host": before["HOST"], "user": OWNER_ROLE, "dbname": before["NAME"]}
     _recreate(server)

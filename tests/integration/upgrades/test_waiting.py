@@ -1,4 +1,4 @@
-"""How long readers and writers of large tables wait while an upgrade is applied, measured."""
+"""Measure how long others wait for large tables during an upgrade."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TABLES = (
 
 
 def multiply_rows(table: str) -> None:
-    """Copy the table's rows until it has ROWS, without what makes each row unique."""
+    """Copy the table's rows until it has ROWS; drop what makes them unique."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT indexrelid::regclass::text, conname FROM pg_index"

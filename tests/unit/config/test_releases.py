@@ -16,7 +16,7 @@ from config.management.commands import release_check
 from config.releases import checks
 from config.releases.changelog import find_faults, find_released, read_changelog
 from config.releases.locks import find_lock_faults
-from config.version import read_version
+from config.releases.version import read_version
 
 GOOD = """# Changelog
 
