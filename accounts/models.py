@@ -62,7 +62,7 @@ class Membership(models.Model):
     )
     role = models.CharField(max_length=20, choices=Role.choices)
     #: The sign-in provider gave it, and takes it away (`accounts.provider.actions`).
-    provided = models.BooleanField(default=False)
+    provided = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         constraints = [
