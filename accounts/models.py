@@ -123,7 +123,7 @@ class SignInAttempts(models.Model):
     """How often something happened in a window of time, by a digest.
 
     Failed sign-ins of a name, an address and in all (`accounts.sign_in.throttle`), and a person's
-    costly requests (`config.rate_limits`). See `accounts.requests.counting`.
+    costly requests (`config.web.rate_limits`). See `accounts.requests.counting`.
     """
 
     key = models.CharField(max_length=64, primary_key=True)

@@ -113,7 +113,7 @@ MIDDLEWARE = [
     "accounts.requests.middleware.FirstPasswordMiddleware",
     "accounts.second_step.middleware.SecondStepMiddleware",
     "accounts.requests.limits.TooManyRequestsMiddleware",
-    "config.rate_limits.RateLimitMiddleware",
+    "config.web.rate_limits.RateLimitMiddleware",
     "accounts.audit.downloads.DownloadTrailMiddleware",
     "adjudication.views.asking.AskFirstMiddleware",
 ]
@@ -219,7 +219,7 @@ SIGN_IN_ADDRESS_ATTEMPTS = env.integer("SIGN_IN_ADDRESS_ATTEMPTS", 50, minimum=1
 SIGN_IN_TOTAL_ATTEMPTS = env.integer("SIGN_IN_TOTAL_ATTEMPTS", 500, minimum=1)
 # So many passwords are checked at once in one web process: each check keeps a core busy.
 PASSWORD_CHECKS = env.integer("PASSWORD_CHECKS", 1, minimum=1)
-# Multiplies how often a person may ask for what is costly (`config.rate_limits`).
+# Multiplies how often a person may ask for what is costly (`config.web.rate_limits`).
 REQUEST_LIMITS = env.integer("REQUEST_LIMITS", 1, minimum=0)
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
@@ -351,7 +351,7 @@ REST_FRAMEWORK = {
         "accounts.api_access.authentication.ApiTokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
-    "DEFAULT_THROTTLE_CLASSES": ["config.rate_limits.PersonThrottle"],
+    "DEFAULT_THROTTLE_CLASSES": ["config.web.rate_limits.PersonThrottle"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["accounts.api_access.parsing.CheckedJSONParser"],

@@ -6,8 +6,8 @@ from django.urls import get_resolver, reverse
 
 from accounts.api_access.tokens import issue_token
 from accounts.models import Role, SignInAttempts
-from config import rate_limits
-from config.rate_limits import GROUPS
+from config.web import rate_limits
+from config.web.rate_limits import GROUPS
 from tests import factories
 from tests.integration.site.test_role_matrix import list_names
 
