@@ -1,4 +1,4 @@
-"""The published recipe over two small cases, for a model that fails at most of it."""
+"""The published recipe over two small cases, by a model that mostly fails."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def write_report(launch: RecipeLaunch) -> StudyReport:
 
 
 def check_failing_model(name: str) -> None:
-    """Run the recipe; check that failures are counted and the report is complete.
+    """Run the recipe; check that the report counts what failed.
 
     `name` is the model's among the endpoints. What needs no model is done.
     """
