@@ -10,7 +10,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 
 # Both declare counters, which the page has from the beginning.
 import llm_runtime.servers.counting  # noqa: F401
-from jobs.health.broker import open_broker
+from jobs.health.broker import count_messages, open_broker
 from jobs.health.presence import Presence, find_sweep_age, find_workers
 from jobs.metrics.counters import flush
 from jobs.metrics.stored import build_families, load_stored
@@ -21,7 +21,7 @@ def collect() -> Iterator[Metric]:
     flush()  # what this process has counted is on the page that it serves
     with open_broker() as broker:
         stored, workers, swept = load_stored(broker), find_workers(broker), find_sweep_age(broker)
-        messages = {queue: broker.llen(queue) for queue in settings.QUEUES}
+        messages = count_messages(broker)
     yield from build_families(stored)
     yield _build_by_queue("occurrent_queue_messages", "Messages that wait at the broker.", messages)
     yield _build_by_queue(

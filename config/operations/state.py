@@ -21,6 +21,7 @@ from config.health.installation import (
     list_versions,
 )
 from jobs.health.broker import AWAY, open_broker
+from jobs.health.broker import count_messages as count_waiting
 from jobs.health.presence import Presence, find_sweep_age, find_workers
 from jobs.health.stuck import StuckJob, find_stuck
 from jobs.health.waiting import Waiting, load_waiting, sum_queues
@@ -97,7 +98,7 @@ def _ask_broker() -> BrokerState | None:
     try:
         with open_broker() as broker:
             age = find_sweep_age(broker)
-            messages = {queue: broker.llen(queue) for queue in settings.QUEUES}
+            messages = count_waiting(broker)
             workers = tuple(find_workers(broker))
     except AWAY:
         return None

@@ -9,6 +9,7 @@ from typing import Any
 from celery import current_app
 from django.conf import settings
 from kombu.exceptions import KombuError
+from kombu.transport.redis import Channel
 from redis.exceptions import RedisError
 
 #: Seconds that the broker has to accept a connection, and for each answer.
@@ -30,3 +31,14 @@ def open_broker() -> Iterator[Any]:
         broker.channel() as channel,  # pings
     ):
         yield channel.client
+
+
+def count_messages(broker: Any) -> dict[str, int]:
+    """Return how many messages wait, by queue.
+
+    Each level of priority (`jobs.hints`) is a list of its own.
+    """
+    levels = ["", *(f"{Channel.sep}{step}" for step in Channel.priority_steps if step)]
+    return {
+        queue: sum(broker.llen(f"{queue}{level}") for level in levels) for queue in settings.QUEUES
+    }

@@ -13,6 +13,7 @@ from celery import current_app
 from django.conf import settings
 
 from jobs import hints
+from jobs.health.broker import count_messages, open_broker
 from jobs.leases.claims import claim
 from jobs.leases.clock import database_time
 from jobs.registry import find_kind
@@ -79,6 +80,8 @@ def test_the_schedule_comes_before_hints():
     (row,) = stage_rows(1)
     hints.send_hints(StageRun, [row.pk])
     sweep.apply_async(**settings.CELERY_BEAT_SCHEDULE["sweep"]["options"])
+    with open_broker() as broker:
+        assert count_messages(broker)["pipeline"] == hints.count_messages("pipeline") == 2
     assert _take("pipeline") is None
     assert _take("pipeline") == row.pk
 
