@@ -90,18 +90,23 @@ class Soak:
         self.began = time.monotonic()
         #: Cases that lost all attempts of a stage with their workers.
         self.retried = 0
+        #: How often the scheduler was started.
+        self.beats = 1
 
     def run(self) -> dict[str, Any]:
         """Measure, strike, count."""
         manage = [sys.executable, str(ROOT / "manage.py"), "migrate", "--verbosity", "0"]
         subprocess.run(manage, env=self.environment, check=True)
         dataset = self._set_up()
-        beat = self._start_beat()
+        self.beat = self._start_beat()
         try:
             return self._measure(dataset)
+        except AssertionError:
+            self.say("\n".join(self._read_logs()))
+            raise
         finally:
-            beat.kill()
-            beat.wait()
+            self.beat.kill()
+            self.beat.wait()
             for machine in self.machines:
                 if machine.is_on:
                     machine.kill()
@@ -118,9 +123,24 @@ class Soak:
         install()
         return import_cohort(self.folder / "cohort", self.options.cases)
 
+    def _read_logs(self) -> list[str]:
+        """Return who still runs, and the last lines of every log."""
+        on = [machine.name for machine in self.machines if machine.is_on]
+        words = [f"on: {', '.join(on)}; scheduler: {self.beat.poll() is None}"]
+        logs = [self.folder / "beat.log", *self.folder.glob("machine-*/worker.log")]
+        for log in logs:
+            words += [str(log.relative_to(self.folder)), log.read_text(errors="replace")[-1500:]]
+        return words
+
+    def _tend(self) -> None:
+        """Start the scheduler again if it ended, as its supervisor does."""
+        if self.beat.poll() is not None:
+            self.beat = self._start_beat()
+            self.beats += 1
+
     def _start_beat(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "celery", "--app", "config", "beat", "--pidfile="]
-        with (self.folder / "beat.log").open("wb") as log:
+        with (self.folder / "beat.log").open("ab") as log:
             return subprocess.Popen(command, cwd=ROOT, env=self.environment, stdout=log, stderr=log)
 
     def _measure(self, dataset: Dataset) -> dict[str, Any]:
@@ -158,6 +178,7 @@ class Soak:
             "attempts": count_attempts(runs),
             "attempts_before": count_attempts([calm]),
             "retried": self.retried,
+            "beats": self.beats,
             "rules": [read_results(run) for run in rules],
             "faults": dict(chaos.faults),
             "moved": [(fault, round(seconds, 2)) for fault, seconds in chaos.moved],
@@ -174,6 +195,7 @@ class Soak:
         until = time.monotonic() + self.options.seconds
         while time.monotonic() < until:
             chaos.tick()
+            self._tend()
             if count_active(runs[-1]) < WAITS * len(self.machines):
                 runs.append(start(dataset))
             time.sleep(TICK_SECONDS)
@@ -192,6 +214,7 @@ class Soak:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while any(map(count_active, runs)):
             tick()
+            self._tend()
             assert time.monotonic() < deadline, f"stages wait for ever: {count_states(runs)}"
             time.sleep(TICK_SECONDS)
 

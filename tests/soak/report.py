@@ -34,7 +34,7 @@ def run_soak(out: Path, *options: str, limit: float) -> Report:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, (done.stdout + done.stderr)[-5000:]
+    assert done.returncode == 0, (done.stdout + done.stderr)[-20000:]
     found: Report = json.loads(out.read_text())
     return found
 

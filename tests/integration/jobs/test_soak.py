@@ -18,8 +18,8 @@ SLACK = 4.0
 BUSY_SLACK = 60.0
 
 
+@pytest.mark.deep
 @pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.timeout(400)
 def test_nothing_is_lost_or_doubled_while_workers_die(tmp_path):
     found = run_soak(tmp_path / "soak.json", "--seconds", "25", "--lease", "6", limit=380)
