@@ -9,11 +9,13 @@ notes. The rates of a model server are yours to measure: those given by default 
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections.abc import Sequence
 
 from benchmarks.support.plan import Plan, Workload, load_costs, make_plan
 
 GB, HOUR = 1e9, 3600.0
+WIDTH = 110
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,7 +56,8 @@ def describe(plan: Plan, workload: Workload) -> list[str]:
         ]
     days = ", ".join(f"{name} {seconds / 24 / HOUR:,.2f}" for name, seconds in plan.clock.items())
     total = sum(plan.clock.values()) / 24 / HOUR
-    return [*lines, f"days        {total:,.1f} with {workload.workers} workers: {days}"]
+    lines.append(f"days        {total:,.1f} with {workload.workers} workers: {days}")
+    return [textwrap.fill(line, WIDTH, subsequent_indent=" " * 12) for line in lines]
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ from benchmarks.support.growth.stored import WHOLE
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 #: Groups of tables that grow with the rows; the others grow with the notes.
 OF_ROWS = ("rows", "series", "vectors")
+#: Tables that an empty database has, too: they do not grow with a cohort.
+OTHER = "other"
 #: Stages that a language model does in the prompted backbone.
 ASKED = ("tag", "infer", "revise")
 
@@ -105,14 +107,17 @@ def make_plan(costs: Costs, work: Workload) -> Plan:
 def load_costs() -> Costs:
     """Return the measured costs, of the largest study.
 
-    The candidates of the searches are those of the largest study that has all of them.
+    Candidates and embedding are those of the largest study that has all of them.
     """
     studies = json.loads((RESULTS / "growth.json").read_text())
     tokens = json.loads((RESULTS / "tokens.json").read_text())
     costs = read_costs(studies[-1], tokens)
     whole = read_costs([study for study in studies if study["stays"] <= WHOLE][-1], tokens)
-    candidates = whole.stay_bytes["candidates"]
-    return replace(costs, stay_bytes={**costs.stay_bytes, "candidates": candidates})
+    return replace(
+        costs,
+        stay_bytes={**costs.stay_bytes, "candidates": whole.stay_bytes["candidates"]},
+        stay_seconds={**costs.stay_seconds, "embedding": whole.stay_seconds["embedding"]},
+    )
 
 
 def read_costs(study: Mapping[str, Any], tokens: Mapping[str, Mapping[str, float]]) -> Costs:
@@ -124,11 +129,14 @@ def read_costs(study: Mapping[str, Any], tokens: Mapping[str, Mapping[str, float
     }
     for name in ("preparation of a run", "evaluation"):
         seconds[name] = _cpu(costs[name]) / stays
-    seconds["embedding"] = _cpu(costs["embedding of one stay"])
+    if "embedding of one stay" in costs:
+        seconds["embedding"] = _cpu(costs["embedding of one stay"])
     seconds["judging"] = _cpu(costs["judging"]) / study["judged"]
     return Costs(
         row_bytes={name: sizes[name] / rows for name in OF_ROWS},
-        stay_bytes={name: size / stays for name, size in sizes.items() if name not in OF_ROWS},
+        stay_bytes={
+            name: size / stays for name, size in sizes.items() if name not in (*OF_ROWS, OTHER)
+        },
         row_seconds={name: _cpu(costs[name]) / rows for name in ("import", "vacuum", "backup")},
         stay_seconds=seconds,
         backup_share=study["backup_bytes"] / sum(sizes.values()),
