@@ -29,13 +29,7 @@ CHECKED = {
 }
 #: Commands and addresses that arrive with another change. A block that needs one of them is left
 #: out until it exists.
-PENDING = frozenset(
-    {
-        *("backup", "check_backup", "create_backup_key", "restore", "anchor_chain"),
-        *("/readyz", "/metrics", "docker/proxy/nginx.conf"),
-        *("docker/monitoring/alerts.yaml", "docker/monitoring/prometheus.yaml"),
-    }
-)
+PENDING = frozenset({"anchor_chain"})
 FILE = re.compile(r"/opt/occurrent/app/(docker/[\w.-]+(?:/[\w.-]+)?)")
 SERVICE = re.compile(r"systemctl start (occurrent-\w+)")
 PROBE = re.compile(r"127\.0\.0\.1:8000(/\w+)(?=\s|$)")
@@ -124,3 +118,13 @@ def test_the_secret_of_the_chart_has_every_key() -> None:
     made = set(re.findall(r"--from-file=(\w+)", block))
     texts = [file.read_text("utf-8") for file in ROOT.glob("docker/helm/occurrent/templates/*")]
     assert made == set(re.findall(r"/run/secrets/occurrent(?:-owner)?/(\w+)", "".join(texts)))
+
+
+def test_every_figure_that_scales_workers_is_exported() -> None:
+    """The page and the chart name figures of /metrics."""
+    chart = (ROOT / "docker/helm/occurrent/templates/autoscaling.yaml").read_text("utf-8")
+    named = set(re.findall(r"occurrent_[a-z_]+(?=\{|`)", PAGE.read_text("utf-8") + chart))
+    sources = [file.read_text("utf-8") for file in ROOT.glob("config/metrics/*.py")]
+    exported = set(re.findall(r'"(occurrent_[a-z_]+)"', "".join(sources)))
+    assert named >= {"occurrent_queue_jobs", "occurrent_workers"}
+    assert named - exported == set()
