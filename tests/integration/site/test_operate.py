@@ -27,9 +27,6 @@ CHECKED = {
     "systemctl start occurrent-backup\ncd": "installs packages; its other commands run in blocks above",
     "kubectl create": "needs a cluster; tests/unit/test_helm.py renders the chart",
 }
-#: Commands and addresses that arrive with another change. A block that needs one of them is left
-#: out until it exists.
-PENDING = frozenset({"anchor_chain"})
 FILE = re.compile(r"/opt/occurrent/app/(docker/[\w.-]+(?:/[\w.-]+)?)")
 SERVICE = re.compile(r"systemctl start (occurrent-\w+)")
 PROBE = re.compile(r"127\.0\.0\.1:8000(/\w+)(?=\s|$)")
@@ -74,7 +71,7 @@ def test_the_page_leads_from_a_bare_machine_to_a_running_installation(installati
     """One test: each block needs what the blocks before it made."""
     variables, *blocks = read_blocks()
     for block in blocks:
-        if is_checked(block) or find_missing(block) & PENDING:
+        if is_checked(block):
             continue
         ended = installation.run(variables, block)
         assert ended.returncode == 0, f"{block}\n{ended.stdout[-3000:]}\n{ended.stderr[-3000:]}"
@@ -96,7 +93,7 @@ def test_every_exception_is_a_block_of_the_page() -> None:
 def test_every_command_address_and_file_exists() -> None:
     named = set().union(*map(find_commands, read_blocks()))
     assert named > {"migrate", "create_account", "import_dataset", "reconstruct", "verify_chain"}
-    assert set().union(*map(find_missing, read_blocks())) - PENDING == set()
+    assert set().union(*map(find_missing, read_blocks())) == set()
 
 
 def test_the_libraries_are_installed_as_in_the_images() -> None:
