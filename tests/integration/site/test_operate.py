@@ -25,7 +25,6 @@ CHECKED = {
     "apt-get update": "installs the distribution's packages, as root",
     "cd /opt/occurrent/app\npython3 -m venv": "installs 3 GB; it is how this environment was made",
     "systemctl start occurrent-backup\ncd": "installs packages; its other commands run in blocks above",
-    "kubectl create": "needs a cluster; tests/unit/test_helm.py renders the chart",
 }
 FILE = re.compile(r"/opt/occurrent/app/(docker/[\w.-]+(?:/[\w.-]+)?)")
 SERVICE = re.compile(r"systemctl start (occurrent-\w+)")
@@ -108,13 +107,6 @@ def test_the_libraries_are_installed_as_in_the_images() -> None:
     for text in (blocks[0], image):
         assert re.findall(r"torch==[\d.]+", text) == ["torch==2.13.0"]
     assert 'TORCH = "torch==2.13.0"' in (ROOT / "requirements" / "install.py").read_text("utf-8")
-
-
-def test_the_secret_of_the_chart_has_every_key() -> None:
-    (block,) = [block for block in read_blocks() if "kubectl" in block]
-    made = set(re.findall(r"--from-file=(\w+)", block))
-    texts = [file.read_text("utf-8") for file in ROOT.glob("docker/helm/occurrent/templates/*")]
-    assert made == set(re.findall(r"/run/secrets/occurrent(?:-owner)?/(\w+)", "".join(texts)))
 
 
 def test_every_figure_that_scales_workers_is_exported() -> None:
