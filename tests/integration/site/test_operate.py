@@ -63,8 +63,7 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
         made.kill()
 
 
-@pytest.mark.slow
-@pytest.mark.long
+@pytest.mark.deep
 @pytest.mark.timeout(1800)
 def test_the_page_leads_from_a_bare_machine_to_a_running_installation(installation):
     """One test: each block needs what the blocks before it made."""
