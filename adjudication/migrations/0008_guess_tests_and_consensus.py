@@ -49,12 +49,5 @@ class Migration(migrations.Migration):
                 'constraints': [models.CheckConstraint(condition=models.Q(('state__in', ['blocked', 'queued', 'running', 'succeeded', 'failed', 'cancelled'])), name='adjudication_guesstest_state_valid'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'running'), _negated=True), ('lease_expires_at__isnull', False), _connector='OR'), name='adjudication_guesstest_running_has_lease'), models.CheckConstraint(condition=models.Q(('cancel_requested', True), ('state__in', ['blocked', 'queued']), _negated=True), name='adjudication_guesstest_cancelled_does_not_wait')],
             },
         ),
-        migrations.RemoveIndex(model_name="finding", name="finding_by_size"),
-        migrations.AddIndex(
-            model_name="finding",
-            index=models.Index(
-                fields=["run", "apart", "id"], include=["facet"], name="finding_by_size"
-            ),
-        ),
         migrations.RunSQL((SQL / "consensus.sql").read_text(encoding="utf-8")),
     ]

@@ -133,7 +133,7 @@ class Finding(models.Model):
             models.Index(fields=["run", "game", "ordinal"], name="finding_in_order"),
             models.Index(fields=["run", "case", "game", "ordinal"], name="finding_by_case"),
             # With the facet, a list by size reads no finding that its filter leaves out.
-            models.Index(fields=["run", "apart", "id"], include=["facet"], name="finding_by_size"),
+            models.Index(fields=["run", "apart", "id"], include=["facet"], name="finding_by_hours"),
         ]
 
 

@@ -55,7 +55,7 @@ def read_migrations() -> dict[tuple[str, str], list[str]]:
 
 
 @pytest.mark.long
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)  # indexes are built outside transactions
 def test_no_migration_locks_a_large_table_or_breaks_running_code():
     migrations = read_migrations()
     new = {table for lines in migrations.values() for table in find_created(lines)}
