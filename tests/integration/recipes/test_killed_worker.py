@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 import pytest
 
@@ -18,6 +19,7 @@ from adjudication.models import JudgeRun, PlantedRecall, RecipeLaunch, RecipeSte
 from adjudication.recipes.actions import launch_recipe, save_recipe
 from adjudication.recipes.results import load_results
 from adjudication.tasks import advance_recipes
+from jobs import hints
 from jobs.models import JobState
 from jobs.tasks import sweep
 from llm_runtime.roles import ModelRoles
@@ -82,6 +84,8 @@ def wait_for(process: subprocess.Popen[bytes], condition: Callable[[], bool]) ->
 def test_a_study_goes_on_after_its_worker_is_killed(monkeypatch, process_environment):
     roles = ModelRoles(LIGHT_ROLES)
     monkeypatch.setattr(tools, "roles", lambda: roles)
+    # Hints that the worker took with it are sent again by the sweep, sooner than usual.
+    monkeypatch.setattr(hints, "RESEND_AFTER", timedelta(seconds=5))
     environment = {**process_environment, "MODEL_ROLES": json.dumps(LIGHT_ROLES)}
     dataset = import_folder(DEMO / "cohort", cases=CASES)
     admin = factories.make_user(dataset.study, Role.ADMIN)
