@@ -12,13 +12,12 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from accounts.models import User
-from jobs.health import presence
-from jobs.health.broker import open_broker
 from jobs.health.presence import Worker, report
 from jobs.leases.clock import database_time
 from jobs.models import Webhook, WebhookDelivery
 from tests import factories
 from tests.functional.site.test_model_pages import ARTIFACTS, check_looks
+from tests.support.broker import empty_broker
 from tests.worlds.job_rows import stage_row, stage_rows
 from timelines.models import Run, StageRun
 
@@ -30,8 +29,7 @@ WIDTHS = (1440, 820, 390)
 @pytest.fixture
 def operator(services, settings) -> User:
     settings.FREE_DISK_BYTES = 0
-    with open_broker() as broker:
-        broker.delete(presence.KEY, presence.SWEPT, *settings.QUEUES)
+    empty_broker()
     return User.objects.create_user("operator", is_superuser=True)
 
 

@@ -18,6 +18,7 @@ from jobs.leases.claims import claim
 from jobs.leases.clock import database_time
 from jobs.registry import find_kind
 from jobs.tasks import sweep
+from tests.support.broker import purge_queues
 from tests.worlds.job_rows import expire_lease, stage_row, stage_rows
 from timelines.models import StageRun
 from timelines.tasks import find_waiting_stages
@@ -28,15 +29,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def empty_queues():
     """The session's broker without messages, before and after."""
-    _purge()
+    purge_queues()
     yield
-    _purge()
-
-
-def _purge() -> None:
-    with current_app.connection_for_write() as broker, broker.channel() as channel:
-        for queue in current_app.amqp.queues:
-            channel.queue_purge(queue)
+    purge_queues()
 
 
 def test_sweeps_while_workers_are_away_leave_no_more_than_a_queue_takes(monkeypatch):

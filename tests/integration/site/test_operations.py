@@ -12,12 +12,12 @@ from django.utils import timezone
 from accounts.actions import add_role
 from accounts.models import AuditEvent, Notification, Role, User
 from config.backups.history import record_failed, record_made
-from jobs.health import presence
 from jobs.health.broker import open_broker
 from jobs.health.presence import Worker, report
 from jobs.leases.clock import database_time
 from jobs.models import Webhook, WebhookDelivery
 from tests import factories
+from tests.support.broker import empty_broker
 from tests.worlds.job_rows import expire_lease, stage_row
 from timelines.models import Run
 
@@ -29,8 +29,7 @@ PAGE = "/operations/"
 @pytest.fixture(autouse=True)
 def empty(services, settings) -> None:
     settings.FREE_DISK_BYTES = 0
-    with open_broker() as broker:
-        broker.delete(presence.KEY, presence.SWEPT, *settings.QUEUES)
+    empty_broker()
 
 
 @pytest.fixture
