@@ -7,7 +7,7 @@ use the machine.
 
 * What is done once for all stays may grow as the number of stays does: between the smallest and the
   largest size by at most its 1.1th power.
-* Pages may take at most 200 ms of processors, whatever the size.
+* Pages may take at most 200 ms of processors at every size.
 
 `--keep` stores the results and draws them for docs/scale.md; `--draw` draws stored ones anew.
 """

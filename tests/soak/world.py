@@ -98,5 +98,5 @@ _BATCH = (f"stage_run__{_CASE}", "stage_run__stage", "ordinal")
 
 
 def _read(rows: Any, columns: tuple[str, ...]) -> Any:
-    """Return these columns in their own order, whatever stored them first."""
+    """Return these columns in an order of their own, not that of storing."""
     return rows.order_by(*columns).values_list(*columns)

@@ -16,7 +16,7 @@ from psycopg.errors import LockNotAvailable
 
 from config.database_roles import RoleError, connect_as_owner, prepare_application_role
 
-#: How long a statement waits for a lock. Whoever comes later waits behind it.
+#: How long a statement waits for a lock. Later statements wait behind it.
 LOCK_MILLISECONDS = 1000
 #: After that everything goes on, and the migration is tried again after this many seconds, twice
 #: as many each time up to the longest: a quarter of an hour in all.
