@@ -21,7 +21,7 @@ from tests.paths import ROOT
 from tests.support.external_servers import ExternalServers, find_port
 
 #: What the page writes to; below the installation's folder in a test.
-OUR_PATHS = re.compile(r"(?<![\w./])/(etc|opt|root|usr/local|var/lib|var/backups)(?=/)")
+OUR_PATHS = re.compile(r"(?<![\w./])/(etc|opt|usr/local|var/lib|var/backups)(?=/)")
 BLOCK_SECONDS = 600
 #: As root nginx would change to another account, which may not enter the folder of a test.
 NGINX_USER = "user root;" if os.geteuid() == 0 else ""
@@ -62,7 +62,6 @@ class Installation:
             "etc/nginx",
             "etc/prometheus",
             "opt/occurrent",
-            "root",
         ):
             (root / folder).mkdir(parents=True)
         for folder in ("usr/local/bin", "var/lib/occurrent", "var/backups"):
